@@ -74,7 +74,9 @@ export class Visitors {
     return await signIn.begin(page, [...scopes, ...person?.scopes ?? []], asksWho);
   }
 
-  /** Sends a person to the issuer for more scopes. Undefined if they were asked for before. */
+  /**
+   * Sends a person to the issuer for more scopes. Undefined if these scopes were requested before.
+   */
   stepUp(request: Request, scopes: readonly string[]): Promise<Response> | undefined {
     const { person, asked } = this.in(request) ?? {};
     if (!person || scopes.every((scope) => asked!.includes(scope))) return undefined;

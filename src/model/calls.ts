@@ -175,7 +175,7 @@ export interface DryReplay {
   readonly problem?: string;
   /** The LSN of the recorded event at which the code did something else, if there is one. */
   readonly divergedAt?: number;
-  /** What the code did instead. Absent if it did nothing instead. */
+  /** The step that the code did instead. Absent if there is none. */
   readonly did?: Place;
   /**
    * The versions of the tool, if they differ. A server does not continue a call that another version
@@ -185,8 +185,8 @@ export interface DryReplay {
   /** The recorded questions, steps, sleeps and values in order, and whether the code reached them. */
   readonly steps: readonly DryReplayStep[];
   /**
-   * What the code would do next: the steps, sleeps and questions that it began after the record, and
-   * `result` or `error` if it ended. Empty if it waits for a recorded question or sleep.
+   * The next actions of the code: the steps, sleeps and questions that it began after the record,
+   * and `result` or `error` if it ended. Empty if it waits for a recorded question or sleep.
    */
   readonly next: readonly (Place | "result" | "error")[];
 }

@@ -58,7 +58,7 @@ export type RunOutcome =
 
 /** A page, and the tool, prompt or resource whose scopes its visitors need. */
 export interface OwnedPage extends PageOptions {
-  /** Undefined if it does not exist any more. */
+  /** Returns the owner of the page. Undefined if the owner no longer exists. */
   owner?(): Definition | undefined | Promise<Definition | undefined>;
 }
 

@@ -46,8 +46,8 @@ export interface Gate {
   /** Whether the caller with this id is a person who can sign in in a browser. */
   canSignIn(principal: string): boolean;
   /**
-   * Sends a person to the issuer for more scopes. Undefined if that does not help: the person was
-   * asked for them before, or the visitor is no person who opens a page.
+   * Sends a person to the issuer for more scopes. Undefined if that does not help: the scopes were
+   * requested before, or the visitor is not a person who opens a page.
    */
   stepUp(request: Request, scopes: readonly string[]): Promise<Response> | undefined;
   /**

@@ -135,14 +135,17 @@ const SITE: Site = {
   local: true,
   url: "http://127.0.0.1",
   formPasswords: true,
-  // Recorded questions have recorded doors.
+  // Recorded questions have recorded doors. Only new questions get this one.
   doors: { choose: () => "form", isUnseen: () => false },
   *open() {
     return { url: "http://127.0.0.1/page", close: () => {} };
   },
 };
 
-/** Who answers samples decides what is recorded, so it must be as it was. */
+/**
+ * The record depends on who answers sampling requests, so use the same answerer as in the first
+ * run.
+ */
 function samplingIn(events: readonly ToolSessionEvent[]): SamplingSetup {
   const byServer = events.some((event) => "place" in event && event.place.key === PROVIDER_STEP);
   const byCaller = events.some((event) => event.type === "sample_request" && event.by === "caller");
@@ -186,7 +189,7 @@ function verdictOf(
 ): Verdict {
   const replay = session.replay!;
   const next = nextOf(session, events.at(-1)?.lsn ?? 0);
-  // The session has failed because of this divergence, so what it did next says nothing.
+  // The session has failed because of this divergence, so its later steps do not count.
   const failure = session.divergence ?? replay.leftOut();
   const divergence = failure ?? unreached(session, replay);
   const steps = replay.steps.map((step): DryReplayStep => ({
@@ -211,7 +214,10 @@ function verdictOf(
   return { verdict: "diverged", problem, divergedAt: final.lsn, steps, next };
 }
 
-/** Returns the first recorded step that a run which ended, or waits elsewhere, did not reach. */
+/**
+ * Returns the first recorded step that the run did not reach, although it has ended or waits
+ * elsewhere.
+ */
 function unreached(session: DrySession, replay: Replay): Divergence | undefined {
   const missing = replay.steps.find(({ reached, withdrawn }) => !reached && !withdrawn);
   // A phase without an outcome does not run, so the steps inside it are not reached.
@@ -225,7 +231,7 @@ function differentEnd(
   final: ToolSessionEvent,
   next: Verdict["next"],
 ): string | undefined {
-  // Time or somebody else ended the call, and not its code.
+  // The code did not end this call: a timeout or another party did.
   if (final.type === "cancelled") return undefined;
   const { outcome } = session;
   if (!outcome) {
@@ -241,14 +247,14 @@ function differentEnd(
   return isSame ? undefined : "the call had ended with another result or error";
 }
 
-/** What the run began after the record. */
+/** The steps and questions that the run began after the end of the record. */
 function nextOf(session: DrySession, lastLSN: number): (Place | "result" | "error")[] {
   const next: (Place | "result" | "error")[] = [];
   for (const event of session.log.after(lastLSN)) {
     if (event.type === "result" || event.type === "error") next.push(event.type);
     else if ("place" in event && event.type !== "fact") next.push(event.place);
   }
-  // A step that had begun before would run again.
+  // A step that began before the end of the record would run again.
   for (const place of session.stops) if (!next.includes(place)) next.push(place);
   return next;
 }

@@ -198,9 +198,9 @@ export interface OperatorCalls {
    */
   revive(id: string): Promise<boolean>;
   /**
-   * Runs a recorded call again with the code that is loaded now, and reports where the code does
-   * something else than what is recorded. It has no effects: nothing is sent or stored, and no step
-   * runs. The call itself does not change. Throws `CallActionError` if there is no such call.
+   * Runs a recorded call again with the code that is loaded now, and reports where the code differs
+   * from the record. The replay has no effects: nothing is sent or stored, and no step runs. The
+   * call itself does not change. Throws `CallActionError` if there is no such call.
    */
   replay(id: string): Promise<DryReplay>;
 }

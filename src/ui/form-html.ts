@@ -16,7 +16,7 @@ const MAX_RADIOS = 7;
 /** A field for longer texts has several lines. */
 const LONG_TEXT = 200;
 
-/** A higher limit is not worth a hint: people type less. */
+/** Limits above this get no hint, because people type less. */
 const MAX_TOLD = 10_000;
 
 /** Escapes text for HTML, in elements and in attributes. */

@@ -219,7 +219,9 @@ function* answer(
   return told(environment, options, { outcome }, done, isTaken ? undefined : refused);
 }
 
-/** Prints what a dry replay found. The exit code is 1 unless the code does what is recorded. */
+/**
+ * Prints the findings of a dry replay. The exit code is 0 only if the code does what is recorded.
+ */
 function* replay(
   source: CallSource,
   id: string,

@@ -32,7 +32,10 @@ export function withoutTicket<T>(uri: T): T | string {
   return typeof uri === "string" ? uri.replace(TICKET, "") : uri;
 }
 
-/** True if a run is a read of this resource, for this caller. A ticket can be that of another call. */
+/**
+ * True if a run is a read of this resource, for this caller. Check this, because a ticket may
+ * belong to another call.
+ */
 export function isReadOf(session: LiveToolSession, name: string, principal: string): boolean {
   const { tool, toolName } = session;
   return tool.kind === "resource" && toolName === name && session.principal === principal;

@@ -317,8 +317,8 @@ export class Handler implements McpHandler {
   }
 
   /**
-   * The response to a visitor who lacks a scope of the tool whose page it is: the same person may
-   * have lost it since the call began. Undefined if the visitor has all of them.
+   * The response to a visitor who lacks a scope of the page's tool. The person may have lost the
+   * scope since the call began. Undefined if the visitor has all scopes.
    */
   async #lacksScope(
     request: Request,
@@ -333,7 +333,7 @@ export class Handler implements McpHandler {
     const refusal = refusalOf(this.core, owner, { who, headers })!;
     if (!headers.accept?.includes("text/html")) return respondWithRefusal(refusal);
     const text =
-      "Your account lacks a right that this page needs. Ask whoever runs the server for it.";
+      "Your account lacks a right that this page needs. Ask the operator of the server for it.";
     return noticePage(refusal.status, "You may not use this page", text, refusal.headers);
   }
 
