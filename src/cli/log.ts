@@ -18,15 +18,15 @@ type Fields = { readonly [name: string]: string | number | undefined };
 export interface LogOptions {
   readonly level: OperatorLogLevel;
   readonly format: LogFormat;
-  /** Writes one line. Default: to stderr. */
-  readonly write?: (line: string) => void;
+  /** Writes one line. `isUrgent` is true for warnings and errors. Default: to stderr. */
+  readonly write?: (line: string, isUrgent: boolean) => void;
   readonly now?: () => Date;
 }
 
 export class OperatorLog {
   readonly #least: number;
   readonly #format: LogFormat;
-  readonly #write: (line: string) => void;
+  readonly #write: (line: string, isUrgent: boolean) => void;
   readonly #now: () => Date;
   readonly #style: Style = styleFor(isTerminal(2));
 
@@ -48,6 +48,7 @@ export class OperatorLog {
       this.#format === "json"
         ? visibleJson({ time: this.#now().toISOString(), level, message, ...fields })
         : this.#text(level, message, fields),
+      level === "warning" || level === "error",
     );
   }
 

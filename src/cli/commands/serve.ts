@@ -1,18 +1,18 @@
 /** `parley serve`: an MCP server over HTTP that runs until a signal stops it. */
 import process from "node:process";
-import { ensure, type Operation, race, sleep, spawn, until } from "effection";
+import { type Operation, race, sleep, spawn, until } from "effection";
 import { messageOf } from "../../lib/message-of.ts";
 import { type Parley, useParley } from "../../parley.ts";
 import { listen } from "../../platform/listen.ts";
 import type { Listen, ListenerNotice, Listening, ListenOptions } from "../../platform/types.ts";
 import type { Environment } from "../environment.ts";
 import { logQuestions, OperatorLog } from "../log.ts";
+import { useLogLines } from "../log-lines.ts";
 import { Problem, USAGE } from "../problem.ts";
 import type { ServeFlags } from "../server-flags.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
 import { banner } from "../terminal/banner.ts";
-import { writeError } from "../terminal/terminal.ts";
 import { authFrom, isLocal, reachOf } from "./access.ts";
 import { useAuditLog } from "./audit-log.ts";
 import { dataCheck } from "./data-check.ts";
@@ -41,13 +41,12 @@ export function* serve(
   options: ServeOptions,
   environment: Environment,
 ): Operation<number> {
-  const early = new EarlyLines();
+  const lines = yield* useLogLines();
   const log = new OperatorLog({
     level: options.logLevel,
     format: options.logFormat,
-    write: (line) => early.write(line),
+    write: (line, isUrgent) => lines.add(line, isUrgent),
   });
-  yield* ensure(() => early.end());
   const auth = authFrom(options);
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
@@ -133,7 +132,7 @@ export function* serve(
     const console = links && (yield* until(links.first(parley, address)));
     terminal.note(banner({ address, version, announced, provider, reach, console, terminal }));
   }
-  early.end();
+  lines.release();
   const failed = server.failed.then((error) => ({ error }));
   const ending = yield* race([signals.next(), until(failed)]);
   if (!("error" in ending)) {
@@ -151,22 +150,6 @@ export function* serve(
   }
   log.say("info", "stopped");
   return 0;
-}
-
-/** Holds back log lines until the address is printed, so that the address comes first. */
-class EarlyLines {
-  #held: string[] | undefined = [];
-
-  write(line: string): void {
-    if (this.#held) this.#held.push(line);
-    else writeError(line);
-  }
-
-  end(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const line of held) writeError(line);
-  }
 }
 
 /** Logs when the server cannot accept connections, and when it can again. */
