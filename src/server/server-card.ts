@@ -2,7 +2,7 @@
  * The server card (SEP-2127) and the AI catalog that refers to it. Both are public documents, from
  * which clients learn the name and address of the server before they connect.
  */
-import { createHash } from "node:crypto";
+import { nodeCrypto } from "../lib/sealer.ts";
 import { LEGACY_VERSIONS, MODERN_VERSION } from "../wire/versions.ts";
 import type { ParleyOptions, ServerInfo } from "./options.ts";
 
@@ -42,7 +42,7 @@ export class ServerCard {
     }
     const base = this.#baseOf(request);
     const text = JSON.stringify(isCatalog ? this.#catalog(base) : this.#card(base));
-    const etag = `"${createHash("sha256").update(text).digest("base64url")}"`;
+    const etag = `"${nodeCrypto().createHash("sha256").update(text).digest("base64url")}"`;
     const headers = {
       ...HEADERS,
       "content-type": isCatalog ? CATALOG_TYPE : CARD_TYPE,

@@ -4,7 +4,7 @@
  * SKILLS-1  Only files below the folder are read: a symbolic link that leads out of it is refused.
  * SKILLS-2  Files whose names begin with a dot are left out, such as `.env` and `.git`.
  */
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { promises as fs } from "node:fs";
 import { join, sep } from "node:path";
 import { isObject } from "../lib/json.ts";
 import { messageOf } from "../lib/message-of.ts";
@@ -36,7 +36,7 @@ const MAX_DEPTH = 16;
  * ```
  */
 export async function readMcpSkills(folder: string): Promise<FinalizedMcpSkill[]> {
-  const root = await realpath(folder);
+  const root = await fs.realpath(folder);
   const skills: FinalizedMcpSkill[] = [];
   for (const path of await skillFolders(root, "")) skills.push(await readSkill(root, path));
   return skills;
@@ -49,7 +49,7 @@ async function skillFolders(root: string, path: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of names) {
     const below = path === "" ? name : `${path}/${name}`;
-    if (depthOf(below) > MAX_DEPTH || !(await stat(join(root, below))).isDirectory()) continue;
+    if (depthOf(below) > MAX_DEPTH || !(await fs.stat(join(root, below))).isDirectory()) continue;
     await checkInside(root, below, `folder "${below}"`);
     found.push(...await skillFolders(root, below));
   }
@@ -62,7 +62,7 @@ async function readSkill(root: string, path: string): Promise<FinalizedMcpSkill>
   let size = 0;
   for (const file of await filesIn(join(root, path), "", subject)) {
     const at = join(root, path, file);
-    size += (await stat(at)).size;
+    size += (await fs.stat(at)).size;
     if (size > MAX_SKILL_SIZE || files.size >= MAX_SKILL_FILES) {
       throw new DefinitionError(
         subject,
@@ -71,7 +71,7 @@ async function readSkill(root: string, path: string): Promise<FinalizedMcpSkill>
         "remove files that assistants do not need",
       );
     }
-    files.set(file, await readFile(at));
+    files.set(file, await fs.readFile(at));
   }
   const text = textOf(files.get(SKILL_FILE)!);
   if (text === undefined) {
@@ -86,7 +86,7 @@ async function filesIn(folder: string, path: string, subject: string): Promise<s
   for (const name of await visibleNames(join(folder, path))) {
     const below = path === "" ? name : `${path}/${name}`;
     await checkInside(folder, below, subject);
-    const entry = await stat(join(folder, below));
+    const entry = await fs.stat(join(folder, below));
     if (entry.isFile()) found.push(below);
     else if (entry.isDirectory() && depthOf(below) < MAX_DEPTH) {
       found.push(...await filesIn(folder, below, subject));
@@ -104,7 +104,7 @@ async function filesIn(folder: string, path: string, subject: string): Promise<s
 
 /** Refuses a link that leads out of a folder (SKILLS-1). */
 async function checkInside(folder: string, path: string, subject: string): Promise<void> {
-  const target = await realpath(join(folder, path)).catch(() => undefined);
+  const target = await fs.realpath(join(folder, path)).catch(() => undefined);
   if (target?.startsWith(folder + sep)) return;
   throw new DefinitionError(
     subject,
@@ -116,7 +116,7 @@ async function checkInside(folder: string, path: string, subject: string): Promi
 
 /** The names in a folder, without those that begin with a dot (SKILLS-2). */
 async function visibleNames(folder: string): Promise<string[]> {
-  return (await readdir(folder)).filter((name) => !name.startsWith(".")).sort();
+  return (await fs.readdir(folder)).filter((name) => !name.startsWith(".")).sort();
 }
 
 function depthOf(path: string): number {

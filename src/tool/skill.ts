@@ -3,8 +3,8 @@
  * `SKILL.md` as its main file. Clients list skills and read their files (MCP extension SEP-2640).
  */
 import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
 import { isObject } from "../lib/json.ts";
+import { nodeCrypto } from "../lib/sealer.ts";
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import { checkedScopes } from "./check.ts";
@@ -199,14 +199,20 @@ export function checkedSkill({ path, frontmatter, files, scopes }: SkillSource):
   };
 }
 
-function skillFile(base: string, path: string, bytes: Uint8Array): McpSkillFile {
+function skillFile(base: string, path: string, given: Uint8Array): McpSkillFile {
+  // The author may modify the bytes later.
+  const bytes = Buffer.from(given);
+  let digest: string | undefined;
   return {
     path,
     uri: base + path.split("/").map(encodeURIComponent).join("/"),
     mimeType: mimeTypeOf(path, bytes),
     size: bytes.length,
-    digest: `sha256:${createHash("sha256").update(bytes).digest("hex")}`,
-    bytes: Buffer.from(bytes),
+    // Computed on first access, because loading `node:crypto` takes several milliseconds.
+    get digest() {
+      return digest ??= `sha256:${nodeCrypto().createHash("sha256").update(bytes).digest("hex")}`;
+    },
+    bytes,
   };
 }
 

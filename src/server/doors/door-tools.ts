@@ -30,33 +30,31 @@ export const CONTINUE_CALL: FinalizedMcpTool = doorTool(
   },
 );
 
-export const ANSWER_CALL: FinalizedMcpTool = {
-  ...doorTool(
-    "answer_call",
-    "For the view of a tool, not for models: shows the question of a call, and answers it.",
-    {
-      type: "object",
-      properties: {
-        secret: { type: "string" },
-        answer: {
-          type: "object",
-          properties: {
-            question: { type: "string" },
-            action: { type: "string", enum: ["accept", "decline", "cancel"] },
-            content: { type: "object" },
-          },
-          required: ["question", "action"],
+export const ANSWER_CALL: FinalizedMcpTool = doorTool(
+  "answer_call",
+  "For the view of a tool, not for models: shows the question of a call, and answers it.",
+  {
+    type: "object",
+    properties: {
+      secret: { type: "string" },
+      answer: {
+        type: "object",
+        properties: {
+          question: { type: "string" },
+          action: { type: "string", enum: ["accept", "decline", "cancel"] },
+          content: { type: "object" },
         },
-        ticket: { type: "string" },
-        find: {
-          type: "object",
-          properties: { tool: { type: "string" }, arguments: { type: "object" } },
-        },
+        required: ["question", "action"],
+      },
+      ticket: { type: "string" },
+      find: {
+        type: "object",
+        properties: { tool: { type: "string" }, arguments: { type: "object" } },
       },
     },
-  ),
-  visibility: ["app"],
-};
+  },
+  ["app"],
+);
 
 const none: readonly FinalizedMcpTool[] = [];
 const all: readonly FinalizedMcpTool[] = [CONTINUE_CALL, ANSWER_CALL];
@@ -75,12 +73,22 @@ export function doorTools(catalog: Catalog): readonly FinalizedMcpTool[] {
   return found.asks ? all : none;
 }
 
-function doorTool(name: string, description: string, parameters: JsonObject): FinalizedMcpTool {
+function doorTool(
+  name: string,
+  description: string,
+  parameters: JsonObject,
+  visibility?: FinalizedMcpTool["visibility"],
+): FinalizedMcpTool {
+  let schema: ReturnType<typeof objectSchema> | undefined;
   return {
     kind: "tool",
     name,
     description,
-    parameters: objectSchema(parameters, "input"),
+    // Created on first access, because it would take a tenth of the start of a program.
+    get parameters() {
+      return schema ??= objectSchema(parameters, "input");
+    },
+    ...(visibility && { visibility }),
     annotations: { openWorldHint: false },
     elicits: new Map(),
     requires: {},
