@@ -99,6 +99,10 @@ export const COMMANDS: {
           .choices(["auto", "me"]).default("auto"),
       )
       .option("--json", "print only the result, as JSON, on stdout")
+      .option(
+        "--trace",
+        "print the events of the call as they happen, or with --url the messages on the wire",
+      )
       .action(async (tool, args, modules, options) => {
         const { call } = await import("./commands/call.ts");
         await operate(() => call({ tool, args, modules }, options, environment));

@@ -2,7 +2,7 @@
 import { each, type Operation, resource, scoped, spawn, type Task, until } from "effection";
 import type { Person, Question } from "../../client/person.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import type { ToolResult, ToolSessionRequest } from "../../model/events.ts";
+import type { ToolResult, ToolSessionEvent, ToolSessionRequest } from "../../model/events.ts";
 import { listen } from "../../platform/listen.ts";
 import { IN_PROCESS } from "../../registry/options.ts";
 import { useLiveRegistry } from "../../registry/use-registry.ts";
@@ -12,11 +12,15 @@ import type { ToolSession } from "../../session/types.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { Problem } from "../problem.ts";
 
-/** Runs the tool until it ends. Halting this operation halts the tool. */
+/**
+ * Runs the tool until it ends. Halting this operation halts the tool. `trace` gets each event of the
+ * log, in which sensitive fields are masked.
+ */
 export function callHere(
   tool: FinalizedMcpTool,
   args: unknown,
   person: Person,
+  trace?: (event: ToolSessionEvent) => void,
 ): Operation<ToolResult> {
   return scoped(function* () {
     const pages = yield* usePages();
@@ -28,7 +32,7 @@ export function callHere(
     const client = { ...IN_PROCESS, name: "parley" };
     const session = registry.open(tool, args, { client, awaited: true });
     registry.hold(session);
-    yield* attend(session, registry.handle(session), person);
+    yield* attend(session, registry.handle(session), person, trace);
     const outcome = session.outcome!;
     if (outcome.status === "completed") return outcome.result as ToolResult;
     const why = outcome.status === "failed" ? outcome.error.message : outcome.reason;
@@ -54,9 +58,11 @@ function* attend(
   session: LiveToolSession,
   handle: ToolSession,
   person: Person,
+  trace: ((event: ToolSessionEvent) => void) | undefined,
 ): Operation<void> {
   const answers = new Map<string, Task<void>>();
   for (const event of yield* each(handle.getEvents())) {
+    trace?.(event);
     switch (event.type) {
       case "elicit_request":
       case "sample_request":

@@ -6,12 +6,14 @@ import type { Person } from "../../client/person.ts";
 import { isObject } from "../../lib/json.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import type { JsonObject } from "../../model/content.ts";
-import type { ToolResult } from "../../model/events.ts";
+import type { ToolResult, ToolSessionEvent } from "../../model/events.ts";
 import { startIsOver } from "../../platform/warm-up.ts";
 import type { Served } from "../../tool/skill.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import type { Environment } from "../environment.ts";
 import { FAILED, Problem, USAGE } from "../problem.ts";
+import { eventLine } from "../calls/shown.ts";
+import { wireTrace } from "../calls/wire-trace.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { AtTerminal } from "../terminal/at-terminal.ts";
 import { fieldsOf } from "../terminal/fields.ts";
@@ -36,6 +38,7 @@ export interface CallOptions extends ServerFlags {
   readonly modelUrl?: string;
   readonly modelKeyFile?: string;
   readonly json?: boolean;
+  readonly trace?: boolean;
 }
 
 export function* call(
@@ -52,7 +55,7 @@ export function* call(
   const signals = yield* useSignals();
   const ended = yield* race([
     options.url === undefined
-      ? callOwn(target.tool, args, modules, person, environment)
+      ? callOwn(target.tool, args, modules, options, person, environment)
       : callRemote(options.url, target.tool, args, options, person, environment),
     interrupted(signals),
   ]);
@@ -104,7 +107,8 @@ function* callOwn(
   name: string,
   args: JsonObject | undefined,
   modules: readonly string[],
-  person: Person,
+  { trace }: CallOptions,
+  person: AtTerminal,
   environment: Environment,
 ): Operation<ToolResult> {
   const definitions = yield* until(loadDefinitions(modules, environment));
@@ -113,7 +117,9 @@ function* callOwn(
   if (!tool) throw unknownTool(name, tools);
   const given = args ?? (yield* askArguments(name, tool.parameters.json, person, environment));
   startIsOver();
-  return yield* callHere(tool, given, person);
+  const { err } = environment.terminal;
+  const traceEvent = (event: ToolSessionEvent) => person.trace(eventLine(event, err));
+  return yield* callHere(tool, given, person, trace ? traceEvent : undefined);
 }
 
 function isTool(definition: Served): definition is FinalizedMcpTool {
@@ -127,11 +133,13 @@ function callRemote(
   name: string,
   args: JsonObject | undefined,
   options: CallOptions,
-  person: Person,
+  person: AtTerminal,
   environment: Environment,
 ): Operation<ToolResult> {
   return scoped(function* () {
-    const server = yield* useServer(serverAddress(url), options, environment);
+    const { err } = environment.terminal;
+    const trace = options.trace ? wireTrace((line) => person.trace(line), err) : undefined;
+    const server = yield* useServer(serverAddress(url), options, environment, trace);
     const tools = yield* toolsOf(server, url);
     const tool = tools.find((one) => one.name === name);
     if (!tool) throw unknownTool(name, tools);

@@ -1,7 +1,7 @@
 /** Connects to the server that `--url` names. */
 import { ensure, type Operation } from "effection";
 import { connect } from "../../client/connect.ts";
-import { type HeaderLines, Refusal } from "../../client/http.ts";
+import { type Endpoint, type HeaderLines, Refusal } from "../../client/http.ts";
 import type { RemoteServer, RemoteTool } from "../../client/server.ts";
 import type { Environment } from "../environment.ts";
 import { Problem, USAGE } from "../problem.ts";
@@ -14,17 +14,20 @@ export interface ServerFlags extends SignInFlags {
 
 /**
  * Connects to the server, and signs in if the server requires it. The session ends with the scope.
+ * `trace` is called with each message on the wire.
  */
 export function* useServer(
   url: string,
   { header = [], ...flags }: ServerFlags,
   environment: Environment,
+  trace?: Endpoint["trace"],
 ): Operation<RemoteServer> {
   const headers = headersIn(header);
   const isSignedIn = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   const authorization = isSignedIn ? undefined : signInOnDemand(url, flags, environment);
   const { version } = environment;
-  const server = yield* connect({ url, headers, authorization }, { name: "parley", version });
+  const endpoint = { url, headers, authorization, trace };
+  const server = yield* connect(endpoint, { name: "parley", version });
   yield* ensure(() => server.close());
   return server;
 }

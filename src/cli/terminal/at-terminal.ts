@@ -56,6 +56,12 @@ export class AtTerminal implements Person {
     else this.#say(isAtLeast(level, "error") ? err.red(line) : line);
   }
 
+  /** Prints a line for `--trace`. Text from outside must be visible already. */
+  trace(line: string): void {
+    if (this.#busy) this.#held.push(line);
+    else this.#say(line);
+  }
+
   done(): void {
     this.#bar.end();
   }
