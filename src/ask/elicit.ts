@@ -28,7 +28,7 @@ const MAX_REPEATS = 3;
 const WAY_OUT =
   "use a client that supports it, or call the tool with everything it needs in its arguments";
 const WAY_TO_PERSON =
-  "use a client that supports it, or start the server with --public-url, so that a browser can show the question";
+  "use a client that supports it, or start the server with --public-url, and with --auth-client-id if callers sign in, so that a browser can show the question";
 /** The next step in the error for a question with `by: "signed-in"` that nobody could answer. */
 export const WAY_TO_SIGN_IN =
   "start the server with --auth-issuer, --auth-client-id and --public-url, and call as a person who can sign in there";

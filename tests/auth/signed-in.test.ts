@@ -230,6 +230,31 @@ for (const era of ERAS) {
       yield* until(failing(options, { authorization: `Bearer ${machine}` }));
     });
 
+    it("leaves other questions without a page, because no browser could open it", async () => {
+      const issuer = await TestIssuer.create();
+      const auth = { issuers: ["https://issuer.example"], fetch: issuer.fetch as typeof fetch };
+      const ask = createMcpTool("ask").description("Asks.")
+        .elicits({
+          any: { response: z.object({ code: z.string() }) },
+          own: { response: z.object({ code: z.string() }), by: "person" },
+        })
+        .execute(function* (_params, ctx) {
+          yield* ctx.elicit("any", { message: "Any?" });
+          return (yield* ctx.elicit("own", { message: "Own?" })).action;
+        });
+      const publicUrl = "http://127.0.0.1:7411";
+      const parley = createParley({ serve: [ask], auth, publicUrl, clock: issuer.clock });
+      const headers = { authorization: `Bearer ${await issuer.token()}` };
+      const host = await connectHost(era, parley.fetch, { headers });
+      const deferral = await host.call("ask");
+      assert.equal(deferral.structuredContent.questions[0].door, "model");
+      const ticket = ticketOf(deferral);
+      const last = await host.call("continue_call", { ticket, answer: { code: "1" } });
+      assert.equal(last.isError, true);
+      assert.match(textOf(last), /--auth-client-id/);
+      await parley.close();
+    });
+
     it("says so if the tool requires that it can be asked", async () => {
       const strict = createMcpTool("strict").description("d")
         .elicits({ sure: { response: z.object({ code: z.string() }), by: "signed-in" } })
