@@ -69,8 +69,10 @@ describe("parley call in a terminal of 24 rows", () => {
     const choice = yield* question(terminal, /The tool asks ─/, PROMPT);
     assert.match(choice, /PY 149/);
     terminal.type(KEYS.enter);
-    const confirm = yield* question(terminal, /The tool asks ─/, PROMPT);
+    const confirm = yield* question(terminal, /The tool asks ─/, /● Yes/);
     assert.match(confirm, /Book PY 101/);
+    // It has a default, so it is always answered.
+    assert.doesNotMatch(confirm, /optional/);
     terminal.type(KEYS.enter);
     const seat = yield* question(terminal, /The tool asks ─/, PROMPT);
     assert.match(seat, /aisle/);

@@ -37,10 +37,16 @@ function ask(field: Field, options: FieldOptions): Promise<unknown> {
   return askText(field, options);
 }
 
-function messageFor({ name, schema, required }: Field): string {
+/** True if the person may choose nothing. Something is always chosen if there is a default. */
+function mayStayEmpty({ schema, required }: Field): boolean {
+  return !required && schema.default === undefined;
+}
+
+function messageFor(field: Field, isOptional = !field.required): string {
+  const { name, schema } = field;
   const title = typeof schema.title === "string" ? schema.title : name;
   const more = typeof schema.description === "string" ? `: ${schema.description}` : "";
-  return visible(`${title}${more}${required ? "" : " (optional)"}`);
+  return visible(`${title}${more}${isOptional ? " (optional)" : ""}`);
 }
 
 async function askText(field: Field, { before, signal }: FieldOptions): Promise<unknown> {
@@ -71,26 +77,26 @@ function askChoice(field: Field, { before, signal }: FieldOptions): Promise<unkn
   const options = choices.map(({ value, label }) => ({ value: value as string, label }));
   const initialValue = (before ?? field.schema.default) as string | undefined;
   return select<string | typeof EMPTY>({
-    message: messageFor(field),
-    options: [...options, ...(field.required ? [] : [NEITHER])] as never,
+    message: messageFor(field, mayStayEmpty(field)),
+    options: [...options, ...(mayStayEmpty(field) ? [NEITHER] : [])] as never,
     ...(initialValue !== undefined && { initialValue }),
     ...promptStreams(signal),
   });
 }
 
-const NEITHER = { value: EMPTY, label: "none of these" };
+const NEITHER = { value: EMPTY, label: "no answer" };
 
 function askYesNo(field: Field, { before, signal }: FieldOptions): Promise<unknown> {
   const initialValue = (before ?? field.schema.default) as boolean | undefined;
-  if (field.required) {
+  if (!mayStayEmpty(field)) {
     return confirm({
-      message: messageFor(field),
+      message: messageFor(field, mayStayEmpty(field)),
       initialValue: initialValue ?? true,
       ...promptStreams(signal),
     });
   }
   return select<boolean | typeof EMPTY>({
-    message: messageFor(field),
+    message: messageFor(field, mayStayEmpty(field)),
     options: [{ value: true, label: "Yes" }, { value: false, label: "No" }, NEITHER] as never,
     initialValue: initialValue ?? EMPTY,
     ...promptStreams(signal),
