@@ -140,9 +140,12 @@ const MIN_CONSOLE_TOKEN = 32;
 class LazyConsole implements ConsoleSite {
   #console: Promise<Console> | undefined;
   readonly #load: () => Promise<Console>;
+  /** False if the MCP endpoint is at the root. */
+  readonly #hasRoot: boolean;
 
   constructor(options: ParleyOptions, gate: TokenGate | undefined, core: () => ServerCore) {
     const { console } = options;
+    this.#hasRoot = options.path !== "/";
     const token = typeof console === "object" ? console.token : undefined;
     if (token !== undefined && token.length < MIN_CONSOLE_TOKEN) {
       throw new TypeError(
@@ -160,7 +163,7 @@ class LazyConsole implements ConsoleSite {
   }
 
   handles(path: string): boolean {
-    return path === "/" || path === "/console" || path.startsWith("/console/");
+    return path === "/" && this.#hasRoot || path === "/console" || path.startsWith("/console/");
   }
 
   async serve(request: Request, path: string, isLocal: boolean): Promise<Response> {

@@ -232,6 +232,14 @@ describe("the root of a server", () => {
     }));
 });
 
+describe("the root of a server whose MCP endpoint it is", () => {
+  it("stays that endpoint", () =>
+    serving({ path: "/" }, async (server) => {
+      assert.equal(await server.status("/"), 405);
+      assert.equal(await server.status("/console"), 200);
+    }));
+});
+
 describe("the console of a server with access control", () => {
   const read = { claims: { scope: "mcp console:read" } };
   const act = { claims: { scope: "mcp console:read console:act" } };

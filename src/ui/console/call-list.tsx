@@ -2,7 +2,7 @@
 /// <reference lib="dom" />
 /** The list of calls: live, waiting, suspended in the store, and finished. */
 import type { CallSummary } from "../../model/calls.ts";
-import { useCalls } from "./calls-data.ts";
+import { type Updates, useCalls } from "./calls-data.ts";
 import { Badge, duration, Empty, useNow, Window } from "./parts.tsx";
 
 const ROW = 58;
@@ -38,8 +38,8 @@ function withFilter(query: URLSearchParams, name: string, value: string): string
   return `#/calls${next.size > 0 ? `?${next}` : ""}`;
 }
 
-export function CallList({ query, changes }: { query: URLSearchParams; changes: number }) {
-  const { calls, total, problem, isLoaded, wanted } = useCalls(query.toString(), changes);
+export function CallList({ query, updates }: { query: URLSearchParams; updates: Updates }) {
+  const { calls, total, problem, isLoaded, wanted } = useCalls(query.toString(), updates);
   const now = useNow();
   const choose = (name: string, value: string) => location.hash = withFilter(query, name, value);
   const select = (

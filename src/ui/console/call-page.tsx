@@ -4,7 +4,7 @@
 import { useState } from "preact/hooks";
 import type { CallDetail, CallQuestion } from "../../model/calls.ts";
 import { awaited } from "./call-list.tsx";
-import { useCall, useChanges } from "./calls-data.ts";
+import { useCall, useUpdates } from "./calls-data.ts";
 import type { AboutConsole } from "./document.ts";
 import { Exchanges, readLog } from "./exchanges.tsx";
 import { Action, Badge, copy, duration, Empty, Json, Tabs, toast, useNow } from "./parts.tsx";
@@ -21,8 +21,8 @@ function moment(time: number): string {
 const FINAL = ["completed", "failed", "cancelled"];
 
 export function CallPage({ id, about }: { id: string; about: AboutConsole }) {
-  const changes = useChanges(id);
-  const call = useCall(id, changes);
+  const updates = useUpdates(id);
+  const call = useCall(id, updates);
   const [tab, setTab] = useState<"timeline" | "exchanges" | "replay">("timeline");
   if (call === undefined) return <p class="note">Loading …</p>;
   if (call instanceof Error) {

@@ -1,54 +1,72 @@
 /// <reference lib="dom" />
 /** Loads the data for the screens about calls, and keeps it up to date. */
-import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
-import type {
-  CallChange,
-  CallDetail,
-  CallEvents,
-  CallPage,
-  CallSummary,
-} from "../../model/calls.ts";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { CallDetail, CallEvents, CallPage, CallSummary } from "../../model/calls.ts";
 import type { ToolSessionEvent } from "../../model/events.ts";
 import { branchOf } from "./describe-event.ts";
 import { follow, get } from "./server.ts";
 
-/** Milliseconds between two updates of the screen, however fast calls change. */
-const PACE = 500;
+/** Updates of a screen, which return when they are done. */
+type Update = () => Promise<unknown>;
 
 /**
- * A number that increases when a call has changed, at most twice a second. `id` is the call.
- * Default: all calls.
+ * Runs the updates of a screen when a call has changed. `id` is the call; default: any call. While
+ * the page is hidden, nothing is updated.
  */
-export function useChanges(id?: string): number {
-  const [count, add] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => {
-    const end = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const soon = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        add(0);
-      }, PACE);
-    };
-    const heard = (data: unknown) => {
-      if (id === undefined || (data as CallChange).id === id) soon();
-    };
+export class Updates {
+  readonly #all = new Set<Update>();
+  readonly #end = new AbortController();
+
+  constructor(id?: string) {
     const path = id === undefined ? "api/watch" : `api/calls/${encodeURIComponent(id)}/watch`;
-    follow(path, end.signal, heard, soon);
-    return () => {
-      end.abort();
-      clearTimeout(timer);
+    const { signal } = this.#end;
+    follow(path, signal, async () => {
+      if (document.hidden) await shown(signal);
+      await Promise.all([...this.#all].map((update) => update().catch(() => {})));
+    });
+  }
+
+  /** Adds an update, and runs it now. Returns a function that removes it. */
+  add(update: Update): () => void {
+    this.#all.add(update);
+    update().catch(() => {});
+    return () => this.#all.delete(update);
+  }
+
+  end(): void {
+    this.#end.abort();
+  }
+}
+
+/** Resolves when the page is visible, or when the signal is aborted. */
+function shown(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener("visibilitychange", look);
+      signal.removeEventListener("abort", look);
+      resolve();
     };
-  }, [id]);
-  return count;
+    document.addEventListener("visibilitychange", look);
+    signal.addEventListener("abort", look);
+  });
+}
+
+/** The updates of all calls, or of one call, for as long as a component lives. */
+export function useUpdates(id?: string): Updates {
+  const updates = useMemo(() => new Updates(id), [id]);
+  useEffect(() => () => updates.end(), [updates]);
+  return updates;
 }
 
 /** The number of calls that wait. */
-export function useWaiting(changes: number): number {
+export function useWaiting(updates: Updates): number {
   const [count, setCount] = useState(0);
-  useEffect(() => {
-    get<CallPage>("api/calls?state=waiting&limit=1").then(({ total }) => setCount(total), () => {});
-  }, [changes]);
+  useEffect(() =>
+    updates.add(async () => {
+      const { total } = await get<CallPage>("api/calls?state=waiting&limit=1");
+      setCount(total);
+    }), [updates]);
   return count;
 }
 
@@ -66,7 +84,7 @@ const PAGE = 200;
 const FRESH = 150;
 
 /** The calls that match a query. Only those that the person has scrolled to are loaded. */
-export function useCalls(query: string, changes: number): CallList {
+export function useCalls(query: string, updates: Updates): CallList {
   const [page, setPage] = useState<CallPage>({ calls: [], total: 0 });
   const [problem, setProblem] = useState("");
   const [isLoaded, setLoaded] = useState(false);
@@ -101,13 +119,11 @@ export function useCalls(query: string, changes: number): CallList {
   useEffect(() => {
     state.current.query = query;
     setLoaded(false);
-    load(undefined);
-  }, [query]);
-  useEffect(() => {
-    // Do not load the list again if the person has scrolled far down, because its entries would
-    // move.
-    if (changes > 0 && state.current.to < FRESH) load(undefined);
-  }, [changes]);
+    return updates.add(async () => {
+      // What is far down stays as it is: loading the list again would move it.
+      if (state.current.to < FRESH) await load(undefined);
+    });
+  }, [query, updates]);
 
   const wanted = useCallback((_from: number, to: number) => {
     const { current } = state;
@@ -118,14 +134,15 @@ export function useCalls(query: string, changes: number): CallList {
 }
 
 /** A call, or why there is none. */
-export function useCall(id: string, changes: number): CallDetail | Error | undefined {
+export function useCall(id: string, updates: Updates): CallDetail | Error | undefined {
   const [found, setFound] = useState<CallDetail | Error>();
-  useEffect(() => {
-    const end = new AbortController();
-    get<CallDetail>(`api/calls/${encodeURIComponent(id)}`, end.signal)
-      .then(setFound, (error) => end.signal.aborted || setFound(error));
-    return () => end.abort();
-  }, [id, changes]);
+  useEffect(
+    () =>
+      updates.add(() =>
+        get<CallDetail>(`api/calls/${encodeURIComponent(id)}`).then(setFound, setFound)
+      ),
+    [id, updates],
+  );
   return found;
 }
 

@@ -5,7 +5,7 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { CallList } from "./call-list.tsx";
 import { CallPage } from "./call-page.tsx";
-import { useChanges, useWaiting } from "./calls-data.ts";
+import { useUpdates, useWaiting } from "./calls-data.ts";
 import type { AboutConsole } from "./document.ts";
 import { Action, copy, Toasts } from "./parts.tsx";
 import { Play } from "./play.tsx";
@@ -28,8 +28,8 @@ function useAddress(): { path: string[]; query: URLSearchParams } {
 
 function App({ facts }: { facts: AboutConsole }) {
   const { path, query } = useAddress();
-  const changes = useChanges();
-  const waiting = useWaiting(changes);
+  const updates = useUpdates();
+  const waiting = useWaiting(updates);
   const [given, ...rest] = path;
   // A newcomer has no calls yet, and starts with Play.
   const screen: Screen = given === "calls" ? "calls" : "play";
@@ -65,7 +65,7 @@ function App({ facts }: { facts: AboutConsole }) {
         {screen === "play"
           ? <Play about={facts} path={rest} />
           : rest[0] === undefined
-          ? <CallList query={query} changes={changes} />
+          ? <CallList query={query} updates={updates} />
           : <CallPage key={rest[0]} id={decodeURIComponent(rest[0])} about={facts} />}
       </main>
       <Toasts />

@@ -64,32 +64,54 @@ export function mcpUrl({ mcp }: AboutConsole): string {
   return new URL(mcp.replace(/^\//, ""), location.href).href;
 }
 
-/** Milliseconds between attempts to open a stream again. */
+/** Milliseconds after a failed request for changes. */
 const RETRY = 2_000;
+/** Milliseconds between two updates, however fast calls change. */
+const PACE = 500;
+/** The server spends at most one part in this many on the updates of a page. */
+const SHARE = 40;
 
 /**
- * Calls `heard` with each event of a stream, until the signal is aborted. `opened` is called each
- * time the stream is open: earlier events were missed. An `EventSource` cannot send headers.
+ * Calls `changed` at once, and whenever something has changed since, until the signal is aborted.
+ *
+ * The stream of changes is closed after its first event, and opened again with the next update. So
+ * a busy server does not send an event for each of its calls, and a slow one is asked less often.
+ * `changed` returns a promise of its update.
  */
 export async function follow(
   path: string,
   signal: AbortSignal,
-  heard: (data: unknown) => void,
-  opened: () => void,
+  changed: () => Promise<unknown>,
 ): Promise<void> {
   while (!signal.aborted) {
+    const stream = new AbortController();
+    const stop = () => stream.abort();
+    signal.addEventListener("abort", stop);
+    let wait = RETRY;
     try {
-      const { body } = await send(path, { signal, headers: { accept: "text/event-stream" } });
-      opened();
-      const events = new EventReader();
-      const reader = body!.getReader();
-      for (let { done, value } = await reader.read(); !done;) {
-        for (const { data } of events.read(value!)) if (data !== "") heard(JSON.parse(data));
-        ({ done, value } = await reader.read());
-      }
+      const headers = { accept: "text/event-stream" };
+      const { body } = await send(path, { signal: stream.signal, headers });
+      const start = performance.now();
+      await changed();
+      wait = Math.max(PACE, SHARE * (performance.now() - start));
+      await firstEvent(body!);
     } catch (error) {
       if (error instanceof Refused && error.status < 500) return;
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY));
+    stream.abort();
+    signal.removeEventListener("abort", stop);
+    await new Promise((resolve) => setTimeout(resolve, Math.min(wait, MAX_WAIT)));
+  }
+}
+
+const MAX_WAIT = 10_000;
+
+/** Resolves with the first event of a stream, or with its end. */
+async function firstEvent(body: ReadableStream<Uint8Array>): Promise<void> {
+  const events = new EventReader();
+  const reader = body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || events.read(value).some(({ data }) => data !== "")) return;
   }
 }
