@@ -118,12 +118,19 @@ export class OAuth implements Authorization {
     const signal = yield* useAbortSignal();
     if (!this.#reach.isSafe(this.#server)) return false;
     // OAUTH-2: the server may have moved to another issuer.
-    const found = yield* until(discover(this.#server, challenge, this.#reach, signal));
+    const found = yield* until(
+      discover(this.#server, this.#withKey(challenge), this.#reach, signal),
+    );
     // A server without metadata may only accept a fixed header.
     if (found.assumed && !this.#options.browse) return false;
     this.#credentials ??= new Credentials(yield* until(this.#options.vault()));
     if (!lacksScope && (yield* this.#useStored(found, signal))) return true;
     return yield* this.#signIn(found, challenge, lacksScope);
+  }
+
+  /** A server that got tokens with a key still wants them, even if its challenge does not say so. */
+  #withKey(challenge: Challenge): Challenge {
+    return this.#key ? { ...challenge, dpop: "required" } : challenge;
   }
 
   /** Uses the tokens of an earlier sign-in: the access token, or the refresh token. */

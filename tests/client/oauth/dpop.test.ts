@@ -146,6 +146,16 @@ describe("OAuth with DPoP", () => {
     assert.equal(site.grants().length, 2);
   });
 
+  it("stays in use when a tool needs more access, whatever the challenge says", function* () {
+    const site = yield* useBindingSite();
+    const oauth = site.oauth();
+    yield* oauth.retry(site.refusal(401, CHALLENGE), undefined);
+    const challenge = 'Bearer error="insufficient_scope", scope="flights:book"';
+    assert.equal(yield* oauth.retry(site.refusal(403, challenge), oauth.header), true);
+    assert.equal(oauth.header, "DPoP access-2");
+    assert.equal(site.pages[1]!.searchParams.get("scope"), "mcp flights:book");
+  });
+
   it("refuses a sign-in that leads to a token without a key, and keeps nothing", function* () {
     const unable = yield* useFakeSite();
     yield* fails(unable.oauth().retry(unable.refusal(401, CHALLENGE), undefined));
