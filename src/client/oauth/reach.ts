@@ -58,7 +58,11 @@ export class Reach {
     let response: Response;
     let bytes: Uint8Array;
     try {
-      response = await fetch(url, { ...init, signal, redirect: "manual" });
+      // A refresh token may be accepted only once. Send it on a new connection, because a server may
+      // be about to close an idle one.
+      const isPost = init.method === "POST";
+      const own = { signal, redirect: "manual", ...(isPost && { keepalive: false }) } as const;
+      response = await fetch(url, { ...init, ...own });
       bytes = await bodyOf(response);
     } catch (error) {
       if (error instanceof ClientError) throw error;
