@@ -54,11 +54,13 @@ export function isInRange({ start, bits }: AddressRange, address: Uint8Array): b
   return rest === 0 || (start[whole]! ^ address[whole]!) >> (8 - rest) === 0;
 }
 
-const LOOPBACK = [parseRange("127.0.0.0/8")!, parseRange("::1")!];
+/** Parsed on first use. */
+let loopback: readonly AddressRange[] | undefined;
 
 /** Returns true for a loopback address. */
 export function isLoopbackAddress(address: Uint8Array): boolean {
-  return LOOPBACK.some((range) => isInRange(range, address));
+  loopback ??= [parseRange("127.0.0.0/8")!, parseRange("::1")!];
+  return loopback.some((range) => isInRange(range, address));
 }
 
 function ipv4Bytes(text: string): number[] | undefined {

@@ -100,11 +100,16 @@ function addressOf({ name, view }: Pick<Shown, "name" | "view">): string {
 }
 
 const resources = new WeakMap<object, FinalizedMcpResource>();
+/** The view that asks. Created on first use, because creating it would delay every start. */
+let asking: FinalizedMcpResource | undefined;
 
 /** The view with this URI, as a resource. */
 export function viewAt(catalog: Catalog, uri: string): FinalizedMcpResource | undefined {
   if (!uri.startsWith(BASE)) return undefined;
-  if (uri === ASKING_VIEW) return hasViews(catalog) ? ASKING : undefined;
+  if (uri === ASKING_VIEW) {
+    if (!hasViews(catalog)) return undefined;
+    return asking ??= viewResource(ASKING_VIEW, () => Promise.resolve({ html: askingView() }));
+  }
   const [, encoded] = /\/tools\/([^/]+)\.html$/.exec(uri) ?? [];
   const tool = catalog.tools.get(decoded(encoded ?? ""));
   if (!tool?.view || addressOf(tool) !== uri) return undefined;
@@ -123,8 +128,6 @@ function decoded(text: string): string {
     return "";
   }
 }
-
-const ASKING = viewResource(ASKING_VIEW, () => Promise.resolve({ html: askingView() }));
 
 function viewResource(uri: string, load: () => Promise<McpToolView>): FinalizedMcpResource {
   return createMcpResource(uri).uri(uri).mimeType(VIEW_TYPE).read(function* () {
