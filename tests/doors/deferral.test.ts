@@ -199,6 +199,25 @@ describe("a deferred call, in the legacy era", () => {
   });
 });
 
+describe("a deferred call whose legacy session expires", () => {
+  it("goes on with its ticket", async () => {
+    const { serve, done } = asking();
+    const limits = { clientSessionTimeToLive: 60_000 };
+    await servingEra("legacy", { serve, limits }, async ({ fetch, parley, clock }) => {
+      const client = await TestClient.connect(fetch);
+      const call = await client.call("held");
+      const ticket = ticketOf((await call.rest()).at(-1)!.result);
+      clock.advance(600_000);
+      await idle();
+      assert.equal(parley.counts.clientSessions, 0);
+      assert.deepEqual(done, []);
+      const other = await connectHost("legacy", fetch);
+      const result = await other.call("continue_call", { ticket, answer: { n: "1" } });
+      assert.equal(textOf(result), "accept");
+    });
+  });
+});
+
 describe("a deferred call, in the modern era", () => {
   it("is the reply to an old retry that is repeated", async () => {
     const options = { serve: [mixed], publicUrl: ORIGIN };
