@@ -355,4 +355,33 @@ describe("Chromium", () => {
     const result = yield* until(host.call("continue_call", { ticket: ticketOf(deferral) }));
     assert.equal(textOf(result), "7 via page by alice");
   }, { within: 90_000 });
+
+  inBrowser("keeps what was entered if the session ends, and says how to go on", function* () {
+    const server = yield* useAsking();
+    const host = yield* until(server.host("modern"));
+    const deferral = yield* until(host.call("pay"));
+    const browser = yield* useBrowser();
+    const page = yield* until(browser.newPage());
+    let isSignedOut = true;
+    yield* until(
+      page.route(
+        "**/changed?*",
+        (route) =>
+          isSignedOut
+            ? route.fulfill({ status: 401, body: "" })
+            : route.fulfill({ json: { changed: false } }),
+      ),
+    );
+    yield* until(page.goto(linkIn(textOf(deferral))));
+    yield* until(page.getByRole("textbox").fill("7"));
+    const again = page.getByRole("link", { name: "Sign in again" });
+    yield* until(again.waitFor());
+    assert.equal(yield* until(again.getAttribute("target")), "_blank");
+    isSignedOut = false;
+    yield* until(again.waitFor({ state: "detached" }));
+    yield* until(page.getByRole("button", { name: "Accept" }).click());
+    yield* until(page.getByText("You can close this tab").waitFor());
+    const result = yield* until(host.call("continue_call", { ticket: ticketOf(deferral) }));
+    assert.equal(textOf(result), "7 via page by alice");
+  }, { within: 90_000 });
 });
