@@ -166,6 +166,7 @@ export class TokenGate implements Gate {
       return this.#signInFirst(request, person, { scopes, ...(again !== undefined && { again }) });
     }
     if (person) return this.#admitted(request, person);
+    this.refused({ reason: "the visitor is not signed in", status: 401, isOutage: false });
     const refusal = this.#challenge(request, 401);
     return isForm(request) ? this.#visitors.refuseForm(request, refusal) : refusal;
   }

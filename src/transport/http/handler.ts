@@ -310,6 +310,10 @@ export class Handler implements McpHandler {
       const refusal = visitor && await this.#lacksScope(request, page, visitor);
       return refusal ?? await this.core.pages.visit(page, request);
     }
+    if (visitor) {
+      const reason = "the page belongs to another caller";
+      this.#gate?.refused({ reason, status: 403, principal: visitor.id, isOutage: false });
+    }
     return (visitor && this.#gate?.refuseVisitor(request, visitor)) ?? refuse(
       403,
       "Cannot show the page: it belongs to another caller; sign in as the caller who started it",

@@ -63,6 +63,15 @@ const book = createMcpTool("book").description("Books.").scopes("book")
     const { action } = yield* ctx.elicit("pay", { message: "Pay?" });
     return `${action} with s3cret-result`;
   });
+const page = createMcpTool("page").description("Opens a page.").execute(function* (_, ctx) {
+  const { url } = yield* ctx.usePage({
+    stays: 600_000,
+    *respond() {
+      return new Response("A page");
+    },
+  });
+  return url;
+});
 const ANSWER = { pay: { action: "accept", content: { card: "4111", note: "thanks" } } };
 
 interface Audited {
@@ -87,7 +96,7 @@ function* useAudited(
   const now = () => new Date(issuer.clock.now());
   const audit = yield* useAuditLog(file, log, { now, ...options });
   const parley = issuer.server({ scopes: ["mcp"], onRefused: audit.refused }, {
-    serve: [book],
+    serve: [book, page],
     use: [audit.middleware],
     onAnswer: audit.answered,
     onCall: audit.ended,
@@ -178,6 +187,28 @@ describe("the audit log", () => {
       `refused 429 ${ALICE}`,
     ]);
     assert.ok(!JSON.stringify(lines()).includes(wrong));
+  });
+
+  it("notes visits to the page of another caller", function* () {
+    const { parley, issuer, lines } = yield* useAudited();
+    const tokens = yield* until(
+      Promise.all(["alice", "bob"].map((sub) => issuer.token({ claims: { sub } }))),
+    );
+    const [alice, bob] = tokens.map((token) => ({ authorization: `Bearer ${token}` }));
+    const { content } = yield* until(
+      new TestClient(parley.fetch, { headers: alice! }).call("page"),
+    );
+    const visit = (headers = {}) => parley.fetch(new Request(content[0].text, { headers }));
+    for (const headers of [{}, bob]) {
+      yield* until(visit(headers).then((response) => response.text()));
+    }
+    const refused = lines().filter(({ event }) => event === "refused");
+    assert.deepEqual(refused.map(({ status, principal }) => [status, principal]), [
+      [401, undefined],
+      [403, `${ISSUER}|user|bob`],
+    ]);
+    // The URL of a page gives access to it.
+    assert.ok(!JSON.stringify(refused).includes(new URL(content[0].text).pathname));
   });
 
   it("writes a limited number of refusals in a minute, and says how many are missing", function* () {
