@@ -95,7 +95,8 @@ export class CallDesk {
     checkAnswer(id, session.tool, request, answer);
     const outcome = session.respond(request.id, { ...answer }, "operator");
     const secured = this.#registry.secured(session);
-    if (secured && !(yield* until(secured))) {
+    if (secured) yield* until(secured);
+    if (session.lost !== undefined) {
       throw new CallActionError(id, "answer", "not_here", "it could not be stored", "try again");
     }
     return outcome;

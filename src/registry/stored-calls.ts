@@ -37,6 +37,8 @@ import { reviveRecord } from "./recovery.ts";
 
 /** How many sessions one query of the store returns. Other work runs between two queries. */
 const PAGE = 500;
+/** How many events of a log a list looks at. */
+const TAIL = 200;
 /** How many events one query returns while a long log is read. */
 const EVENTS = 1_000;
 /** Milliseconds for which the record of a changed call is kept at least. */
@@ -95,8 +97,11 @@ export class StoredCalls {
   }
 
   *#key({ entry, last }: StoredSession): Operation<CallKey> {
-    const isPlain = last === undefined || tellsAll(last);
-    return storedKey(entry, isPlain ? logState(last ? [last] : []) : yield* this.#state(entry.id));
+    if (!last || tellsAll(last)) return storedKey(entry, logState(last ? [last] : []));
+    // The end of a long log is enough for a list: a call that asked long ago, and has recorded much
+    // since, is running.
+    const tail = yield* this.#options.store.read(entry.id, Math.max(0, last.lsn - TAIL));
+    return storedKey(entry, logState(tail));
   }
 
   *summary(id: string): Operation<CallSummary | undefined> {

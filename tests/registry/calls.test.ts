@@ -297,6 +297,62 @@ describe("calls.answer()", () => {
   });
 });
 
+describe("calls and a server that stops", () => {
+  /** A store that a dead server can no longer write to. */
+  class DyingStore extends InMemoryToolSessionStore {
+    isDead = false;
+    override *append(...args: Parameters<InMemoryToolSessionStore["append"]>) {
+      if (this.isDead) throw new Error("the server is dead");
+      yield* super.append(...args);
+    }
+    override *set(...args: Parameters<InMemoryToolSessionStore["set"]>) {
+      if (this.isDead) throw new Error("the server is dead");
+      yield* super.set(...args);
+    }
+  }
+
+  it("keep an answer and a cancellation that were reported as done, although the server crashes", async () => {
+    const store = new DyingStore();
+    const one = server({ store });
+    const { id } = await opened(one.registry, durable);
+    const other = await opened(one.registry, durable);
+    assert.equal(await one.calls.answer(id, "go", accept("work")), "accepted");
+    assert.equal(await one.calls.cancel(other.id), true);
+    store.isDead = true;
+    await one.registry.close();
+    store.isDead = false;
+    const { registry, calls } = server({ store });
+    const { events } = (await calls.events(id))!;
+    assert.ok(events.some((event) => event.type === "answer" && event.via === "operator"));
+    assert.equal((await calls.get(id))!.state, "running");
+    assert.equal((await calls.get(other.id))!.state, "cancelled");
+    await registry.close();
+  });
+
+  it("do not report an answer that could not be stored", async () => {
+    const store = new DyingStore();
+    const { registry, calls } = server({ store });
+    const { id } = await opened(registry, durable);
+    store.isDead = true;
+    await assert.rejects(calls.answer(id, "go", accept("x")), (e) => reasonOf(e) === "not_here");
+    await registry.close();
+  });
+
+  it("end a list that is being read when the registry closes", async () => {
+    class SlowStore extends InMemoryToolSessionStore {
+      override *list(): ReturnType<InMemoryToolSessionStore["list"]> {
+        yield* suspend();
+        return [];
+      }
+    }
+    const { registry, calls } = server({ store: new SlowStore() });
+    const listing = calls.list().then(() => "listed", () => "ended");
+    await until(() => true);
+    await registry.close();
+    assert.equal(await listing, "ended");
+  });
+});
+
 describe("calls.cancel() and calls.revive()", () => {
   it("cancel a call in memory, in the store, and without its tool", async () => {
     const store = new InMemoryToolSessionStore();
