@@ -174,6 +174,38 @@ describe("Calls in a browser", () => {
     })());
   }, LONG);
 
+  inBrowser("runs a call again without effects, and shows where the code diverges", function* () {
+    const first = { ok: { response: z.object({ ok: z.boolean() }) } };
+    const tool = (key: string) =>
+      createMcpTool("steps").durable().description("Steps.").elicits(first)
+        .execute(function* (_, ctx) {
+          yield* ctx.step(key, function* () {
+            return 1;
+          });
+          return (yield* ctx.elicit("ok", { message: "OK?" })).action;
+        });
+    const server = yield* useConsole({ serve: [tool("measure")] });
+    const { page, show, parley } = server;
+    yield* until((async () => {
+      await call(server, "steps");
+      await show("calls");
+      await rows(page).first().click();
+      await page.getByRole("tab", { name: "Replay" }).click();
+      const dry = page.getByRole("region", { name: "Dry run" });
+      await dry.getByRole("button").click();
+      await dry.getByText("The code does the same again").waitFor();
+      await assertAccessible(page);
+      // The code changes while the call waits.
+      parley.remove("tool", "steps");
+      parley.add(tool("guess"));
+      await dry.getByRole("button").click();
+      await dry.getByText("The code does something else").waitFor();
+      await dry.getByText(/it would step guess/).waitFor();
+      await dry.locator("li", { hasText: "step measure" }).getByText("diverged").waitFor();
+      await assertAccessible(page);
+    })());
+  }, LONG);
+
   inBrowser("has at most 500 rows in the document, however many calls there are", function* () {
     const server = yield* useConsole({
       serve: [plain],

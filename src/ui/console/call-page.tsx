@@ -80,7 +80,7 @@ export function CallPage({ id, about }: { id: string; about: AboutConsole }) {
       />
       {tab === "timeline" && <Timeline call={call} />}
       {tab === "exchanges" && <Exchanges call={call} />}
-      {tab === "replay" && <Replay call={call} />}
+      {tab === "replay" && <Replay call={call} mayAct={mayAct} />}
     </>
   );
 }

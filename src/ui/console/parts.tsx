@@ -4,8 +4,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-export function Badge({ state }: { state: string }) {
-  const label = state.replace("-", " ");
+/** A coloured mark. `label` is its text; default: the state. */
+export function Badge({ state, label = state.replace("-", " ") }: {
+  state: string;
+  label?: string;
+}) {
   return <span class={`badge ${state}`}>{label}</span>;
 }
 

@@ -1,12 +1,16 @@
 /** @jsxImportSource preact */
 /// <reference lib="dom" />
-/** Steps through the log of a call: what its state was after each event. */
+/**
+ * Steps through the log of a call: what its state was after each event. Runs a durable call again,
+ * without effects, against the code that is loaded now.
+ */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { CallDetail } from "../../model/calls.ts";
+import type { CallDetail, DryReplay } from "../../model/calls.ts";
 import type { Place, ToolSessionEvent, ToolSessionRequest } from "../../model/events.ts";
 import { branchOf, describeEvent } from "./describe-event.ts";
 import { readLog } from "./exchanges.tsx";
-import { Badge, Json } from "./parts.tsx";
+import { Action, Badge, Json } from "./parts.tsx";
+import { post } from "./server.ts";
 
 /** The state of a call after an event. */
 export interface StateAt {
@@ -62,7 +66,7 @@ export function stateAt(events: readonly ToolSessionEvent[], lsn: number): State
   return { status, open: questions, facts, branches: [...branches] };
 }
 
-export function Replay({ call }: { call: CallDetail }) {
+export function Replay({ call, mayAct }: { call: CallDetail; mayAct: boolean }) {
   const [log, setLog] = useState<Awaited<ReturnType<typeof readLog>>>();
   useEffect(() => {
     let isCurrent = true;
@@ -80,8 +84,78 @@ export function Replay({ call }: { call: CallDetail }) {
           {first.lsn}, and know nothing of what was before.
         </p>
       )}
+      {call.durable && mayAct && <DryRun id={call.id} />}
       <Steps events={log.events} />
     </>
+  );
+}
+
+const VERDICTS = {
+  same: ["completed", "The code does the same again."],
+  diverged: ["failed", "The code does something else."],
+  refused: ["cancelled", "The call cannot run again here."],
+} as const;
+const STATUSES = { same: "completed", diverged: "failed", missing: "cancelled" } as const;
+
+/** How a place reads for people. */
+function placeText(place: Place | "result" | "error"): string {
+  if (typeof place === "string") {
+    return place === "result" ? "end with a result" : "end with an error";
+  }
+  const { kind, key, count, branch } = place;
+  return [kind, key, count > 0 && `(${count + 1})`, branch && `in ${branch}`].filter(Boolean).join(
+    " ",
+  );
+}
+
+function DryRun({ id }: { id: string }) {
+  const [found, setFound] = useState<DryReplay>();
+  const again = async () =>
+    setFound(await post<DryReplay>(`api/calls/${encodeURIComponent(id)}/replay`));
+  return (
+    <section class="card" aria-label="Dry run">
+      <div class="head">
+        <h2>Run it again</h2>
+        <span class="end">
+          <Action run={again}>Run without effects</Action>
+        </span>
+        <p>Against the code that is loaded now. Nothing is sent or stored, and no step runs.</p>
+      </div>
+      {found && <Verdict found={found} />}
+    </section>
+  );
+}
+
+function Verdict({ found }: { found: DryReplay }) {
+  const { verdict, problem, did, divergedAt, versions, steps, next } = found;
+  const [state, sentence] = VERDICTS[verdict];
+  return (
+    <div role="status">
+      <p>
+        <Badge state={state} label={verdict} /> {sentence} {problem}
+      </p>
+      {versions && (
+        <p class="note">
+          Version {versions.recorded ?? "unknown"} began the call; {versions.loaded ?? "none"}{" "}
+          is loaded.
+        </p>
+      )}
+      {divergedAt !== undefined && (
+        <p>At event {divergedAt}{did && `, it would ${placeText(did)}`}.</p>
+      )}
+      {steps.length > 0 && (
+        <ol class="recorded">
+          {steps.slice(-MAX_FACTS).map(({ lsn, place, status }) => (
+            <li key={lsn} value={lsn}>
+              {placeText(place)} <Badge state={STATUSES[status]} label={status} />
+            </li>
+          ))}
+        </ol>
+      )}
+      {verdict === "same" && next.length > 0 && (
+        <p class="note">Next, it would {next.map(placeText).join(", ")}.</p>
+      )}
+    </div>
   );
 }
 
