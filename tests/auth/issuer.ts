@@ -93,12 +93,19 @@ export class TestIssuer {
     return new UnsecuredJWT(this.claims()).encode();
   }
 
-  readonly fetch = async (input: string | URL | Request, init: RequestInit = {}) => {
+  /** Follows redirects, unless it is asked not to. */
+  readonly fetch = async (
+    input: string | URL | Request,
+    init: RequestInit = {},
+  ): Promise<Response> => {
     const { pathname, origin } = new URL(String(input));
     this.requests.push(pathname);
     this.origins.push(origin);
     const answer = origin === ISSUER ? this.answers[pathname] : undefined;
-    return await answer?.(init.signal!) ?? new Response("not here", { status: 404 });
+    const response = await answer?.(init.signal!) ?? new Response("not here", { status: 404 });
+    const location = response.headers.get("location");
+    if (location === null || init.redirect === "manual") return response;
+    return await this.fetch(new URL(location, ISSUER), init);
   };
 
   /** How often a path was requested. */
