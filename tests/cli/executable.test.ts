@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { until } from "effection";
-import { cpSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { listFiles, root } from "../harness/files.ts";
@@ -48,7 +48,7 @@ if (!isHere) {
       yield* configWorks(folder, elsewhere, { start: [file], env: bare });
     }, { within: 60_000 });
 
-    it("is one file, with the shipped tools inside", function* () {
+    it("is one file, with the shipped tools and skills inside", function* () {
       const folder = yield* useFolder();
       const [file] = builtExecutable();
       const copy = join(folder, "parley");
@@ -63,7 +63,8 @@ if (!isHere) {
       const files = listFiles("tools", ".ts").filter((path) => !path.slice(6).includes("/"));
       const modules = yield* until(Promise.all(files.map((path) => import(join(root, path)))));
       const shipped = modules.flatMap((module) => Object.values(module).filter(isDefinition));
-      assert.deepEqual(names, shipped.map(({ name }) => name));
+      const skills = readdirSync(join(root, "skills"));
+      assert.deepEqual(names, [...shipped.map(({ name }) => name), ...skills]);
     }, { within: 60_000 });
 
     it("serves over HTTP, with modules from its command line, and exits with 0", function* () {
@@ -93,7 +94,7 @@ if (!isHere) {
             env: bare,
           });
           const [, count, address] = yield* until(
-            program.says(/serves (\d+) tools at (http:\S+\/mcp)[^]*Ctrl-C/),
+            program.says(/serves (\d+) tools and 1 skill at (http:\S+\/mcp)[^]*Ctrl-C/),
           );
           const { tools: listed } = yield* until(toolsAt(address!));
           // The server adds two tools, because some of the others ask questions.
