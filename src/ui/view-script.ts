@@ -44,6 +44,8 @@ let state: AskState | undefined;
 /** Whether the model has been told that the person has answered since the last question. */
 let told = true;
 let polling = false;
+/** Whether the last question was answered in this view. */
+let hasAnswered = false;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -195,18 +197,20 @@ function take(result: ViewResult, whole: boolean): void {
   state = { ...state, ...found };
   const { question, problems } = found;
   if (found.state === "question" && question) {
-    if (drawn !== question.id) told = false;
+    if (drawn !== question.id) told = hasAnswered = false;
     draw(question, answer, problems);
     return;
   }
+  const wasAsked = drawn !== undefined;
   drawn = undefined;
   if (found.state === "done") {
     showResult(result);
   } else {
-    note("Your answer was sent.");
+    if (hasAnswered) note("Your answer was sent.");
+    else if (wasAsked) note("This question is no longer open here.");
     poll();
   }
-  if (whole) tell(found);
+  if (whole && (hasAnswered || found.state === "done")) tell(found);
 }
 
 const answer: Send = async (action, content) => {
@@ -216,6 +220,7 @@ const answer: Send = async (action, content) => {
     secret,
     answer: { question: id, action, ...(content && { content }) },
   });
+  hasAnswered = !result.isError;
   if (result.isError && !stateIn(result)) {
     // The question was answered elsewhere, or withdrawn: show the current state.
     const now = await answerCall({ secret });

@@ -171,6 +171,34 @@ describe("the view that asks, in a host with AppBridge", () => {
     assert.deepEqual(call.calls, []);
   }, LONG);
 
+  inBrowser("does not speak of an answer that nobody gave here", function* () {
+    const call = new ScriptedCall([SEAT]);
+    call.canBeFound = false;
+    let isElsewhere = true;
+    const { ticket, secret } = call;
+    const elsewhere = {
+      content: [],
+      _meta: { "parley/ask": { ticket, secret, state: "waiting" } },
+    };
+    const app = yield* useApp((params) => isElsewhere ? elsewhere : call.callTool(params));
+    const { view } = app;
+    yield* until((async () => {
+      await app.mount({ html, messages: true });
+      const { content } = call.deferral();
+      await app.result({ content });
+      await app.heard("tools/call", "ticket");
+      assert.equal(await view.locator("main").innerHTML(), "");
+      // The view asks again by itself.
+      isElsewhere = false;
+      await view.getByText("Which seat?").waitFor();
+      isElsewhere = true;
+      await app.result({ content });
+      await view.getByText("no longer open here").waitFor();
+      assert.equal(await view.getByText("was sent").count(), 0);
+      assert.deepEqual(await app.events("ui/message"), []);
+    })());
+  }, LONG);
+
   inBrowser("shown again in an old conversation: shows where the call stands", function* () {
     const call = new ScriptedCall([SEAT]);
     const old = call.deferral();
