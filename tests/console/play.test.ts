@@ -84,6 +84,18 @@ describe(`Play in a browser (${era})`, () => {
     })());
   }, LONG);
 
+  onDeno("is locked when the server does not know the token any more", function* () {
+    const { page, show, origin } = yield* useConsole({ serve: [ask] });
+    yield* until((async () => {
+      await show("calls");
+      await page.getByText("No calls yet").waitFor();
+      await page.evaluate(() => sessionStorage.setItem("parley-console-token", "expired"));
+      await page.getByRole("button", { name: "Copy a link" }).click();
+      await page.getByText("The console is locked").waitFor();
+      assert.ok(page.url().startsWith(origin));
+    })());
+  }, LONG);
+
   inBrowser("takes arguments of every type, as a form and as JSON", function* () {
     const { page, show } = yield* useConsole({ serve: [everything, greet, note] });
     yield* until((async () => {

@@ -9,7 +9,7 @@ import { useUpdates, useWaiting } from "./calls-data.ts";
 import type { AboutConsole } from "./document.ts";
 import { Action, copy, Toasts } from "./parts.tsx";
 import { Play } from "./play.tsx";
-import { about, enter, post, Refused } from "./server.ts";
+import { about, enter, onLocked, post, Refused } from "./server.ts";
 
 const SCREENS = { calls: "Calls", play: "Play" } as const;
 type Screen = keyof typeof SCREENS;
@@ -146,6 +146,9 @@ function Closed({ error }: { error: Error }) {
 const app = document.querySelector("#app")!;
 app.replaceChildren();
 enter().then(about).then(
-  (facts) => render(<App facts={facts} />, app),
+  (facts) => {
+    onLocked((error) => render(<Closed error={error} />, app));
+    render(<App facts={facts} />, app);
+  },
   (error) => render(<Closed error={error} />, app),
 );

@@ -161,6 +161,7 @@ function Verdict({ found }: { found: DryReplay }) {
 
 /** How many recorded outcomes are shown: the last ones. */
 const MAX_FACTS = 100;
+const MAX_TEXT = 150;
 
 function Steps({ events }: { events: readonly ToolSessionEvent[] }) {
   const first = events[0]!.lsn;
@@ -206,7 +207,8 @@ function Steps({ events }: { events: readonly ToolSessionEvent[] }) {
               <ol class="recorded">
                 {state.facts.slice(-MAX_FACTS).map(({ lsn, place, text }) => (
                   <li key={lsn} value={lsn}>
-                    <b>{place.kind} {place.key}</b> <span class="note">{text}</span>
+                    <b>{place.kind} {place.key}</b>{" "}
+                    <span class="note">{text.slice(0, MAX_TEXT)}</span>
                   </li>
                 ))}
               </ol>

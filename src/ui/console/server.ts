@@ -29,13 +29,22 @@ export async function enter(): Promise<void> {
   sessionStorage.setItem(KEY, (await response.json()).token);
 }
 
+let lock: (refused: Refused) => void = () => {};
+
+/** Calls `locked` if the server does not know the token any more: it expired, or the server restarted. */
+export function onLocked(locked: (refused: Refused) => void): void {
+  lock = locked;
+}
+
 async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const token = sessionStorage.getItem(KEY);
   const headers = new Headers(init.headers);
   if (token !== null) headers.set(HEADER, token);
   const response = await fetch(below(path), { ...init, headers, redirect: "error" });
-  if (!response.ok) throw await refusalOf(response);
-  return response;
+  if (response.ok) return response;
+  const refused = await refusalOf(response);
+  if (refused.status === 401) lock(refused);
+  throw refused;
 }
 
 async function refusalOf(response: Response): Promise<Refused> {
