@@ -11,7 +11,7 @@ import process from "node:process";
 import { type Clock, systemClock, type Timer } from "../lib/clock.ts";
 import { writeError } from "./terminal/terminal.ts";
 
-/** Milliseconds. Nobody who reads along notices a delay this short. */
+/** The longest delay of a line, in milliseconds. A person who reads the log does not notice it. */
 const DELAY = 20;
 /** The number of characters after which lines are written without waiting. */
 const MAX_LENGTH = 32_768;
@@ -44,11 +44,11 @@ export class LogLines {
     if (isUrgent || this.#length > MAX_LENGTH) return this.flush();
     if (this.#timer) return;
     this.#timer = this.#clock.after(DELAY, () => this.flush());
-    // The exit writes what is left, so the program need not stay alive for that.
+    // The remaining lines are written at exit, so the timer need not keep the program alive.
     this.#timer.matters?.(false);
   }
 
-  /** Ends the time in which lines are held back, so that the address of the server comes first. */
+  /** Writes the lines that were held back so that the address of the server comes first. */
   release(): void {
     this.#isHeld = false;
     this.flush();

@@ -37,7 +37,7 @@ import { reviveRecord } from "./recovery.ts";
 
 /** How many sessions one query of the store returns. Other work runs between two queries. */
 const PAGE = 500;
-/** How many events of a log a list looks at. */
+/** The number of events at the end of a log that are read for a list. */
 const TAIL = 200;
 /** How many events one query returns while a long log is read. */
 const EVENTS = 1_000;
@@ -98,8 +98,8 @@ export class StoredCalls {
 
   *#key({ entry, last }: StoredSession): Operation<CallKey> {
     if (!last || tellsAll(last)) return storedKey(entry, logState(last ? [last] : []));
-    // The end of a long log is enough for a list: a call that asked long ago, and has recorded much
-    // since, is running.
+    // The end of a long log is enough for a list: if the last question is not in it, the call is
+    // running.
     const tail = yield* this.#options.store.read(entry.id, Math.max(0, last.lsn - TAIL));
     return storedKey(entry, logState(tail));
   }

@@ -100,7 +100,10 @@ function addressOf({ name, view }: Pick<Shown, "name" | "view">): string {
 }
 
 const resources = new WeakMap<object, FinalizedMcpResource>();
-/** The view that asks. Created on first use, because creating it would delay every start. */
+/**
+ * The view that asks questions. It is created on first use, because creating it would delay every
+ * start.
+ */
 let asking: FinalizedMcpResource | undefined;
 
 /** The view with this URI, as a resource. */

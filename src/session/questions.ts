@@ -92,7 +92,10 @@ export class Questions {
     return this.#pending?.open.get(requestId)?.askedAt;
   }
 
-  /** False for a question that is still being recorded, so that no client has received it. */
+  /**
+   * False while a question is still being recorded, so that no client has received it. True
+   * otherwise.
+   */
   isSent(requestId: string): boolean {
     return this.#pending?.open.get(requestId)?.put ?? true;
   }

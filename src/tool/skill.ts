@@ -200,7 +200,7 @@ export function checkedSkill({ path, frontmatter, files, scopes }: SkillSource):
 }
 
 function skillFile(base: string, path: string, given: Uint8Array): McpSkillFile {
-  // The author may modify the bytes later.
+  // Copy the bytes, because the author may modify them later.
   const bytes = Buffer.from(given);
   let digest: string | undefined;
   return {

@@ -35,7 +35,7 @@ function masked(text: string, sensitive: Set<string>): string {
   note(message, sensitive);
   if (sensitive.size === 0) return visibleJson(message);
   return visibleJson(JSON.parse(JSON.stringify(message, (name, value) =>
-    // A schema has an object under the name of a field, and an answer has a value.
+    // Mask only plain values: in a schema, the name of a field leads to an object.
     sensitive.has(name) && !isObject(value) ? MASK : value)));
 }
 

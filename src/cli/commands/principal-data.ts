@@ -32,7 +32,7 @@ export function* principalData(
     );
   }
   if (action === "erase") return yield* erased(path, principal, terminal);
-  // A signal must not leave the copy behind, which has the data of every caller.
+  // Handle signals, so that the copy is always deleted: it contains the data of every caller.
   const signals = yield* useSignals();
   const ended = yield* race([exported(path, principal, terminal), signals.next()]);
   return typeof ended === "number" ? ended : exitCodeOf(ended.value);

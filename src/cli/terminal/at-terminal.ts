@@ -56,7 +56,9 @@ export class AtTerminal implements Person {
     else this.#say(isAtLeast(level, "error") ? err.red(line) : line);
   }
 
-  /** Prints a line for `--trace`. Text from outside must be visible already. */
+  /**
+   * Prints a line for `--trace`. Control characters in text from outside must already be escaped.
+   */
   trace(line: string): void {
     if (this.#busy) this.#held.push(line);
     else this.#say(line);

@@ -128,7 +128,10 @@ export class OAuth implements Authorization {
     return yield* this.#signIn(found, challenge, lacksScope);
   }
 
-  /** A server that got tokens with a key still wants them, even if its challenge does not say so. */
+  /**
+   * Adds DPoP to the challenge of a server that got tokens with a key before, even if the challenge
+   * does not mention it.
+   */
   #withKey(challenge: Challenge): Challenge {
     return this.#key ? { ...challenge, dpop: "required" } : challenge;
   }

@@ -76,8 +76,8 @@ export function tooManyRounds(session: LiveToolSession): CallResult {
 }
 
 /**
- * The error for a resource that asks a question. A client would store a deferral as the content of
- * the resource. The run stays, and the next read continues it.
+ * The error for a resource that asks a question. Resources have no deferrals, because a client
+ * would store one as the content of the resource. The run stays, and the next read continues it.
  */
 export function asksElsewhere(
   core: ServerCore,

@@ -84,7 +84,8 @@ function doorTool(
     kind: "tool",
     name,
     description,
-    // Created on first access, because it would take a tenth of the start of a program.
+    // The schema is created on first access, because this takes a tenth of the time in which a
+    // program starts.
     get parameters() {
       return schema ??= objectSchema(parameters, "input");
     },

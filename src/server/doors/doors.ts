@@ -84,7 +84,8 @@ export class Doors implements DoorPort {
           (signsIn || canShowLink(doors) || canElicitUrl(client) ||
             this.#site.local && this.#opensBrowser());
       case "model":
-        // A client would store the text of a deferral as the content of the resource.
+        // Resources have no deferrals, because a client would store one as the content of the
+        // resource.
         return by === "anyone" && tool.kind !== "resource";
     }
   }

@@ -66,7 +66,8 @@ function respond(
   const response = responseIn(client, session, message);
   const request = session.openRequests().find((request) => request.id === id);
   if (!request) {
-    // Ids can be guessed. A question that is not sent yet may be for another door.
+    // Accept no answer to a question that was not sent: ids can be guessed, and the question may be
+    // for another door.
     return session.questions.isSent(id) ? session.respond(id, response) : "unknown";
   }
   const answer = clientAnswer(

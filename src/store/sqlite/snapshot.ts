@@ -53,7 +53,7 @@ export async function removeCopy(copy: string): Promise<void> {
   for (const end of ["", "-wal", "-shm"]) await rm(copy + end, { force: true });
 }
 
-/** Changes whenever the file does. */
+/** A text that changes whenever the file changes. */
 async function stateOf(path: string): Promise<string> {
   const { mtimeNs, ino, size } = await stat(path, { bigint: true });
   return `${ino} ${size} ${mtimeNs}`;

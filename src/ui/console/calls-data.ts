@@ -10,7 +10,7 @@ import { follow, get } from "./server.ts";
 type Update = () => Promise<unknown>;
 
 /**
- * Runs the updates of a screen when a call has changed. `id` is the call; default: any call. While
+ * Runs the updates of a screen when a call has changed. `id` is the call. Default: all calls. While
  * the page is hidden, nothing is updated.
  */
 export class Updates {

@@ -73,11 +73,11 @@ export function mcpUrl({ mcp }: AboutConsole): string {
   return new URL(mcp.replace(/^\//, ""), location.href).href;
 }
 
-/** Milliseconds after a failed request for changes. */
+/** Milliseconds to wait after a failed request for changes. */
 const RETRY = 2_000;
 /** Milliseconds between two updates, however fast calls change. */
 const PACE = 500;
-/** The server spends at most one part in this many on the updates of a page. */
+/** After an update, the page waits this many times as long as the update took. */
 const SHARE = 40;
 
 /**

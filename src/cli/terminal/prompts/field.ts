@@ -37,7 +37,7 @@ function ask(field: Field, options: FieldOptions): Promise<unknown> {
   return askText(field, options);
 }
 
-/** True if the person may choose nothing. Something is always chosen if there is a default. */
+/** True if the person may choose nothing. A field with a default always has a choice. */
 function mayStayEmpty({ schema, required }: Field): boolean {
   return !required && schema.default === undefined;
 }
