@@ -233,14 +233,14 @@ export const COMMANDS: {
         "Shows the calls of a running server (--url) or of a store (--store), and answers, cancels or revives them. The server needs --console, and the same PARLEY_CONSOLE_TOKEN as this command. Before you use --store, stop the server. Changes take effect when it starts again.",
       )
       .addArgument(
-        program.createArgument("<action>", "what to do").choices([
+        program.createArgument("[action]", "what to do; default: list").choices([
           "list",
           "show",
           "answer",
           "cancel",
           "revive",
           "replay",
-        ]),
+        ]).default("list"),
       )
       .argument("[id]", "id of the call, except for list")
       .option("--url <address>", "address of a running server, such as http://127.0.0.1:7411")

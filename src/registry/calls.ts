@@ -83,6 +83,12 @@ export class RegistryCalls implements OperatorCalls {
 
   /** Tells the watchers that a session has changed. Called only if `watched` is true. */
   tell(session: LiveToolSession): void {
+    this.#tellNow(session);
+    // An event becomes visible when it is recorded. Then the session has changed once more.
+    session.log.whenRecorded()?.then(() => this.#tellNow(session));
+  }
+
+  #tellNow(session: LiveToolSession): void {
     for (const watcher of [...this.#watchers]) watcher(session);
   }
 
@@ -151,7 +157,9 @@ class Watch implements AsyncIterableIterator<CallChange, undefined> {
     this.#id = id;
     this.#stop = calls.addWatcher((session) => this.#see(session), () => this.#end());
     const session = id === undefined ? undefined : calls.find(id);
-    if (session) this.#follow(session);
+    if (!session) return;
+    this.#follow(session);
+    session.log.whenRecorded()?.then(() => this.#see(session));
   }
 
   [Symbol.asyncIterator](): this {
@@ -175,17 +183,21 @@ class Watch implements AsyncIterableIterator<CallChange, undefined> {
   }
 
   #see(session: LiveToolSession): void {
-    if (this.#id !== undefined && session.id !== this.#id) return;
+    if (this.#isOver || this.#id !== undefined && session.id !== this.#id) return;
     if (this.#id !== undefined) this.#follow(session);
     this.#note(session);
   }
 
-  /** Also watches the log of the call, because some events change nothing but the log. */
+  /**
+   * Also watches the log of the call, because some events change nothing but the log. A session that
+   * only waits has no such events, and its watcher must not keep it in memory.
+   */
   #follow(session: LiveToolSession): void {
-    if (this.#session === session) return;
+    const isIdle = session.waiting && !session.concurrent;
+    if (!isIdle && this.#session === session) return;
     this.#unwatch?.();
-    this.#session = session;
-    this.#unwatch = session.log.watch(() => this.#note(session));
+    this.#session = isIdle ? undefined : session;
+    this.#unwatch = isIdle ? undefined : session.log.watch(() => this.#note(session));
   }
 
   #note(session: LiveToolSession): void {

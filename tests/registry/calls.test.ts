@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { run, suspend } from "effection";
+import { action, run, suspend } from "effection";
 import { z } from "zod";
 import { Sealer } from "../../src/lib/sealer.ts";
 import type { CallFilter } from "../../src/model/calls.ts";
@@ -427,6 +427,52 @@ describe("calls.watch()", () => {
     assert.equal(calls.watched, false);
     assert.deepEqual(await all.next(), { done: true, value: undefined });
     await registry.close();
+  });
+
+  it("does not keep a waiting call in memory, and reports it when it continues", async () => {
+    const { registry, calls, clock } = server({ limits: { passivateAfter: 1_000 } });
+    const { id } = await opened(registry, durable);
+    const watch = calls.watch(id);
+    clock.advance(2_000);
+    await until(() => registry.counts.live === 0);
+    await calls.answer(id, "go", accept("yes"));
+    let change = (await watch.next()).value;
+    while (change!.state !== "completed") change = (await watch.next()).value;
+    await watch.return!();
+    await registry.close();
+  });
+
+  it("reports a question when its event is recorded, if the store is slow", async () => {
+    let write = () => {};
+    class SlowStore extends InMemoryToolSessionStore {
+      override *append(...args: Parameters<InMemoryToolSessionStore["append"]>) {
+        yield* action<void>((resolve) => {
+          write = resolve;
+          return () => {};
+        });
+        yield* super.append(...args);
+      }
+    }
+    await Promise.resolve();
+    const { registry, calls } = server({ store: new SlowStore() });
+    const all = calls.watch();
+    const session = registry.open(durable, {});
+    const one = calls.watch(session.id);
+    assert.equal((await all.next()).value!.lastLSN, 0, "nothing is recorded yet");
+    const seen = [all, one].map(async (watch) => {
+      let change = (await watch.next()).value;
+      while (change!.lastLSN < 2) change = (await watch.next()).value;
+      await watch.return!();
+    });
+    while (session.log.lastLSN < 2) {
+      write();
+      await Promise.resolve();
+    }
+    await Promise.all(seen);
+    const closing = registry.close();
+    const writing = setInterval(() => write());
+    await closing;
+    clearInterval(writing);
   });
 
   it("ends when the registry closes, also one that starts later", async () => {
