@@ -1,10 +1,10 @@
 /**
- * What operators see of calls, made from sessions, records and events. Everything that leaves the
- * registry for an operator goes through this file.
+ * Builds the data about calls that operators see, from sessions, records and events. All data that
+ * leaves the registry for an operator goes through this file.
  *
- * SHOWN-1  Nothing secret gets out. The log already has sensitive fields masked. Here their sealed
- *          values are left out too, and links are cut to their origin, because a link may let its
- *          holder act as the person.
+ * SHOWN-1  The data contains no secrets. In the log, sensitive fields are already masked. This file
+ *          also leaves out their sealed values, and cuts links to their origin, because a link may
+ *          let its holder act as the person.
  */
 import { MASK } from "../ask/mask.ts";
 import type { CallDetail, CallQuestion, CallState, CallSummary } from "../model/calls.ts";

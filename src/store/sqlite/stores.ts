@@ -226,7 +226,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       `);
       const known = this.#sealingKey();
       for (const id of needed) {
-        // If the key was a former key before, its property stays unchanged.
+        // A key that already was a former key keeps its property.
         if (id !== sealing && (known === undefined || id === known)) former.run(id);
       }
       if (known === sealing) return;

@@ -136,7 +136,7 @@ function Closed({ error }: { error: Error }) {
             : error.message}
         </p>
         <p class="note">
-          On a server with sign-in, you can also <a href="console/sign-in">sign in</a>.
+          <a href="console/sign-in">Sign in</a> instead, if the server supports it.
         </p>
       </div>
     </main>

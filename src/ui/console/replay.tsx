@@ -119,7 +119,10 @@ function DryRun({ id }: { id: string }) {
         <span class="end">
           <Action run={again}>Run without effects</Action>
         </span>
-        <p>Against the code that is loaded now. Nothing is sent or stored, and no step runs.</p>
+        <p>
+          The call is compared with the code that is loaded now. Nothing is sent or stored, and no
+          step runs.
+        </p>
       </div>
       {found && <Verdict found={found} />}
     </section>
