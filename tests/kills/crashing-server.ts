@@ -10,12 +10,12 @@ import { writeSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
-import { suspend } from "effection";
+import { sleep, suspend } from "effection";
 import { z } from "zod";
 import { type Clock, createMcpTool, createParley, openStore, Sealer } from "../../src/mod.ts";
 import { listen } from "../../src/platform/listen.ts";
 
-const plan: { folder: string; crash?: "exit" | "spin" } = JSON.parse(process.argv[2]!);
+const plan: { folder: string; crash?: "exit" | "spin" | "late" } = JSON.parse(process.argv[2]!);
 
 /** At once, without a turn of the event loop, which may never come. */
 const say = (what: string, value: unknown = "") => {
@@ -31,6 +31,11 @@ const crashing = createMcpTool("crashing").description("d").durable().elicits({ 
       say("begun");
       if (plan.crash === "exit") process.exit(3);
       while (plan.crash === "spin");
+      if (plan.crash === "late") {
+        // Ten seconds on the clock of the server.
+        yield* sleep(10_000 / 50);
+        process.exit(3);
+      }
       return "survived";
     });
   });

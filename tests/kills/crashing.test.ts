@@ -18,7 +18,7 @@ class Server {
   #isGone = false;
   #news = () => {};
 
-  constructor(folder: string, crash?: "exit" | "spin") {
+  constructor(folder: string, crash?: "exit" | "spin" | "late") {
     const name = currentRuntime();
     const { path } = useRuntime(name);
     const script = join(root, "tests/kills/crashing-server.ts");
@@ -147,4 +147,45 @@ describe("a durable call whose step ends the server", () => {
       { within: 120_000 },
     );
   }
+
+  it(
+    "(late) is set aside although it works for ten seconds before each crash; a call that works on is not",
+    () =>
+      inFolder(async (folder) => {
+        const servers: Server[] = [];
+        const start = () => {
+          const server = new Server(folder, "late");
+          servers.push(server);
+          return server;
+        };
+        try {
+          const first = start();
+          const where = await first.says("listening");
+          const fetching = (request: Request) =>
+            fetch(new Request(request.url.replace(/^.*\/mcp/, where), request));
+          const client = await TestClient.connect(fetching, { capabilities: ABLE });
+          const asked = async (tool: string) =>
+            await (await client.call(tool)).expect("elicitation/create");
+          const [busy, doomed] = [await asked("busy"), await asked("crashing")];
+          await client.answer(busy, accept);
+          await first.says("busy");
+          await client.answer(doomed, accept).catch(() => {});
+          await first.gone();
+          for (let crashes = 1;; crashes++) {
+            assert.ok(crashes < 20, "it is never set aside");
+            const next = start();
+            // It says nothing more if it crashes.
+            const aside = await next.says("aside").catch(() => undefined);
+            if (!aside) continue;
+            assert.deepEqual(aside.map(({ tool }: { tool: string }) => tool), ["crashing"]);
+            await next.says("busy");
+            assert.deepEqual(next.lines("begun"), []);
+            break;
+          }
+        } finally {
+          for (const server of servers) await server.kill();
+        }
+      }),
+    { within: 120_000 },
+  );
 });
