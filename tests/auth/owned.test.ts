@@ -15,7 +15,7 @@ import { Exchange } from "../support/exchange.ts";
 import { useFolder } from "../support/folder.ts";
 import { ABLE, initialize, TestClient as LegacyClient } from "../support/legacy/client.ts";
 import { TASKS, TestClient as ModernClient } from "../support/modern/client.ts";
-import { idle, turn } from "../support/turn.ts";
+import { noticed, turn } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
 import { RESOURCE, TestIssuer } from "./issuer.ts";
 
@@ -185,10 +185,14 @@ describe("what belongs to one principal, elsewhere", () => {
     const shows = (headers: { authorization: string }) =>
       new ModernClient(parley.fetch, { headers, capabilities: APPS });
     const owner = shows(yield* until(headersOf(issuer, { sub: "alice" })));
-    const calling = owner.call("ask");
-    yield* until(idle());
-    // The view does not ask for its call, so the call is deferred.
-    issuer.clock.advance(2_000);
+    let isDeferred = false;
+    const calling = owner.call("ask").finally(() => isDeferred = true);
+    yield* until(noticed(() => parley.counts.live === 1));
+    // The view does not ask for its call, so the call is deferred after two seconds.
+    yield* until(noticed(() => {
+      issuer.clock.advance(100);
+      return isDeferred;
+    }));
     const deferred = JSON.stringify(yield* until(calling));
     const ticket = /"ticket":"([^"]+)"/.exec(deferred)?.[1] ??
       /ticket[^\w-]+([\w-]{40,})/.exec(deferred)![1]!;

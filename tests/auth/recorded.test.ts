@@ -5,7 +5,7 @@ import { createMcpTool, openStore, type Parley, type ParleyOptions, Sealer } fro
 import { z } from "zod";
 import { useFolder } from "../support/folder.ts";
 import { TASKS, TestClient } from "../support/modern/client.ts";
-import { until as isTrue } from "../support/turn.ts";
+import { noticed } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
 import { ISSUER, TestIssuer } from "./issuer.ts";
 
@@ -87,8 +87,8 @@ describe("the principal of a durable call", () => {
     yield* until(new TestClient(one.fetch, { headers, capabilities }).call("sleepy"));
     yield* until(one.close());
     const two = issuer.server({}, options);
-    yield* until(isTrue(() => {
-      issuer.clock.advance(1_000);
+    yield* until(noticed(() => {
+      issuer.clock.advance(100);
       return woken.length > 0;
     }));
     yield* until(ended.promise);
