@@ -34,7 +34,7 @@ const COMMON = {
 
 const API = "/console/api/";
 
-/** The largest body of a request to `/console/token`. */
+/** The most characters of a ticket. */
 const MAX_BODY = 1_024;
 
 /** Views of tools run in an opaque origin, and can load nothing. */
@@ -143,10 +143,7 @@ export class Console {
   }
 
   async #token(request: Request): Promise<Response> {
-    const text = Number(request.headers.get("content-length") ?? 0) > MAX_BODY
-      ? ""
-      : await request.text().catch(() => "");
-    const token = this.#visitors.tokenFor(text.slice(0, MAX_BODY));
+    const token = this.#visitors.tokenFor(await startOf(request.body));
     return token === undefined
       ? refused(
         403,
@@ -210,6 +207,17 @@ export class Console {
     const page = this.#page.clone();
     return request.method === "HEAD" ? new Response(null, page) : page;
   }
+}
+
+/** Reads the start of a body. What is longer than a ticket is no ticket. */
+async function startOf(body: Request["body"]): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MAX_BODY) break;
+  }
+  return text;
 }
 
 function isVisitor(found: ConsoleVisitor | ConsoleRefusal | Response): found is ConsoleVisitor {

@@ -97,6 +97,7 @@ describe("a link to the console", () => {
       const response = await server.send("/console/token", {}, post(ticket));
       const { token } = await response.json();
       assert.equal(await server.status("/console/token", {}, post(ticket)), 403);
+      assert.equal(await server.status("/console/token", {}, post("x".repeat(100_000))), 403);
       const about = await server.send("/console/about", { "x-parley-console": token });
       const { visitor } = await about.json();
       assert.deepEqual(visitor, { name: "operator", mayAct: true, signedIn: false });
