@@ -68,27 +68,18 @@ export function* elicit(
   const { message, ...context } = ask ?? {};
   checkCall(form, message, context);
   checkLimit("a timeout", timeout);
-  const { key, sensitive } = form;
   const response = narrower === undefined ? form.response : narrowed(asker.schemas, form, narrower);
   const end = timeout === undefined ? undefined : asker.time() + timeout;
   let tried = NO_DOORS;
   let repeats = 0;
   let problem = "";
   for (;;) {
-    const question: FormQuestion = {
-      kind: "elicit",
-      key,
-      params: {
-        mode: "form",
-        message: repeats === 0 ? message : `${message}${AGAIN} ${problem}.`,
-        requestedSchema: response.json,
-      },
-    };
-    if (sensitive.length > 0) question.sensitive = sensitive;
-    if (door !== "form") question.door = door;
-    if (tried.length > 0 && repeats === 0) question.moved = true;
-    const left = end === undefined ? undefined : Math.max(0, end - asker.time());
-    const reply = yield* asker.ask(question, left);
+    const text = repeats === 0 ? message : `${message}${AGAIN} ${problem}.`;
+    const isMoved = tried.length > 0 && repeats === 0;
+    const reply = yield* asker.ask(
+      questionOf(form, text, response.json, door, isMoved),
+      end === undefined ? undefined : Math.max(0, end - asker.time()),
+    );
     if (reply.type === "timeout") return { action: "timeout" };
     const outcome = readReply(asker, form, response, message, reply);
     if (outcome.type === "accepted") return accepted(form, reply, context, outcome.value);
@@ -117,7 +108,7 @@ export function* elicit(
         );
       case "invalid":
         throw new ElicitationError(
-          key,
+          form.key,
           `it is still not valid after ${MAX_REPEATS + 1} attempts: ${outcome.problem}`,
           "call the tool again with other arguments, or use another client",
         );
@@ -127,9 +118,27 @@ export function* elicit(
 
 const NO_DOORS: readonly Door[] = [];
 
-/** A question with a form. Its optional fields are set one by one, because a spread is slow on Bun. */
-type FormQuestion = { -readonly [K in keyof Elicit]: Elicit[K] };
 type Elicit = Extract<Question, { kind: "elicit" }>;
+
+/**
+ * Builds a question with a form. It is not built in the generator above, which would keep it in
+ * memory for as long as the call waits. Its optional fields are set one by one, because a spread is
+ * slow on Bun.
+ */
+function questionOf(
+  { key, sensitive }: ElicitForm,
+  message: string,
+  requestedSchema: JsonObject,
+  door: Door,
+  isMoved: boolean,
+): Question {
+  const params = { mode: "form", message, requestedSchema } as const;
+  const question: { -readonly [K in keyof Elicit]: Elicit[K] } = { kind: "elicit", key, params };
+  if (sensitive.length > 0) question.sensitive = sensitive;
+  if (door !== "form") question.door = door;
+  if (isMoved) question.moved = true;
+  return question;
+}
 
 type Answered = Extract<Reply, { type: "answered" }>;
 

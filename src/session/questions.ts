@@ -469,6 +469,12 @@ export interface OpenRequest {
   askedAt: number;
 }
 
+/**
+ * On Bun, a copy of this object has room for six fields. An object with five needs a second block
+ * of memory for a sixth, such as its LSN, for as long as the call waits.
+ */
+const ROOMY = {};
+
 export class Pending {
   readonly open = new Map<string, OpenRequest>();
   #asked: number;
@@ -501,6 +507,7 @@ export class Pending {
       case "elicit":
       case "elicit_url": {
         const request: Writable<ElicitRequest> = {
+          ...ROOMY,
           type: "elicit_request",
           id: `elicit_${sessionId}_${seq}`,
           name,
