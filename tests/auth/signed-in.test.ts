@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
 import { writeFileSync } from "node:fs";
 import {
+  type AnsweredQuestion,
   createMcpTool,
   createParley,
   openStore,
@@ -100,7 +101,8 @@ for (const era of ERAS) {
   describe(`a question for the signed-in caller, in the ${era} era`, () => {
     for (const [what, capabilities] of Object.entries(CLIENTS)) {
       it(`is answered on a page after a sign-in, if the client ${what}`, function* () {
-        const server = yield* useAsking();
+        const answers: AnsweredQuestion[] = [];
+        const server = yield* useAsking({ onAnswer: (answer) => void answers.push(answer) });
         const host = yield* until(server.host(era, capabilities));
         const deferral = yield* until(host.call("pay"));
         assert.equal(deferral.structuredContent.questions[0].door, "page");
@@ -114,6 +116,10 @@ for (const era of ERAS) {
           host.call("continue_call", { ticket: ticketOf(deferral) }),
         );
         assert.equal(textOf(result), "7 via page by alice");
+        const [{ question, asked, via, by }] = answers as [AnsweredQuestion];
+        const person = `${server.issuer.issuer}|user|alice`;
+        assert.deepEqual([question, asked, via, by], ["sure", "person", "page", person]);
+        assert.equal(answers.length, 1);
       });
     }
 
