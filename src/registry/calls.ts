@@ -89,7 +89,7 @@ export class RegistryCalls implements OperatorCalls {
   }
 
   #tellNow(session: LiveToolSession): void {
-    for (const watcher of [...this.#watchers]) watcher(session);
+    for (const watcher of this.#watchers) watcher(session);
   }
 
   /** Adds a watcher. Returns a function that removes it. `end` is called when the registry closes. */

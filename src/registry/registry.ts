@@ -386,13 +386,13 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Called by a session that began to wait, stopped waiting, or ended. */
   changed(session: LiveToolSession): void {
-    if (this.calls.watched) this.calls.tell(session);
     if (session.outcome && session === this.#starting) {
       // The code that opened the call decides whether to keep it.
       this.#starting = undefined;
       if (this.#onCall) tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
       return;
     }
+    if (this.calls.watched) this.calls.tell(session);
     if (session.registered) this.#live.changed(session);
     if (session.outcome && this.#live.delete(session)) {
       // The session can no longer write its record. Do not keep the session, because later requests

@@ -178,7 +178,8 @@ export interface OperatorCalls {
   events(id: string, window?: CallEventWindow): Promise<CallEvents | undefined>;
   /**
    * Reports the changes of a call, or of all calls, from now on. A slow reader gets only the last
-   * change of each call. Ends when the server closes, or with `return()`.
+   * change of each call. A call that ends in its first step is not reported. Ends when the server
+   * closes, or with `return()`.
    */
   watch(id?: string): AsyncIterableIterator<CallChange, undefined>;
   /**
