@@ -34,7 +34,7 @@ const COMMON = {
 
 const API = "/console/api/";
 
-/** The most characters of a ticket. */
+/** Maximum length of a ticket, in characters. */
 const MAX_BODY = 1_024;
 
 /** Views of tools run in an opaque origin, and can load nothing. */
@@ -209,7 +209,7 @@ export class Console {
   }
 }
 
-/** Reads the start of a body. What is longer than a ticket is no ticket. */
+/** Reads the start of a body. A longer body cannot be a ticket. */
 async function startOf(body: Request["body"]): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

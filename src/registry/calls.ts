@@ -84,7 +84,7 @@ export class RegistryCalls implements OperatorCalls {
   /** Tells the watchers that a session has changed. Called only if `watched` is true. */
   tell(session: LiveToolSession): void {
     this.#tellNow(session);
-    // An event becomes visible when it is recorded. Then the session has changed once more.
+    // Report another change when the event is recorded, because it becomes visible only then.
     session.log.whenRecorded()?.then(() => this.#tellNow(session));
   }
 
