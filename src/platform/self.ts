@@ -57,7 +57,7 @@ export function bunCommand(): RuntimeCommand | undefined {
 /** The command that runs tests on this program's runtime. Undefined if there is no test runner. */
 export function testCommand(files: readonly string[]): RuntimeCommand | undefined {
   const command = process.execPath;
-  // A program compiled with Bun contains all of Bun.
+  // A program compiled with Bun contains all of Bun, so it can run tests itself.
   const bun = bunCommand();
   if (bun) return { ...bun, args: ["test", ...files] };
   if (!("Deno" in globalThis)) return { command, args: ["--test", ...files], env: {} };

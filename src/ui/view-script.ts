@@ -301,8 +301,8 @@ async function passedOn(result: ViewResult): Promise<void> {
   if (!canAnswer()) {
     note(
       "Your answer cannot be sent from here.",
-      "This app lets views show questions, but not answer them. " +
-        "Ask the assistant to continue: the question is then asked in another way.",
+      "This app does not let you answer in this panel. " +
+        "Ask the assistant to continue, and it will ask you in another way.",
     );
     return;
   }

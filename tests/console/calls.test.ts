@@ -199,7 +199,7 @@ describe("Calls in a browser", () => {
       parley.remove("tool", "steps");
       parley.add(tool("guess"));
       await dry.getByRole("button").click();
-      await dry.getByText("The code does something else").waitFor();
+      await dry.getByText("The replay differs from the record").waitFor();
       await dry.getByText(/it would step guess/).waitFor();
       await dry.locator("li", { hasText: "step measure" }).getByText("diverged").waitFor();
       await assertAccessible(page);

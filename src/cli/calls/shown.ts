@@ -140,9 +140,11 @@ export function replayLines(replay: DryReplay, style: Style): string[] {
         } is loaded: a server does not continue it.`,
       ]
       : []),
-    verdict === "same" ? style.green("The code does what is recorded.") : style.red(
-      `The replay ${verdict === "refused" ? "was refused" : "diverged"}: ${line(problem ?? "")}`,
-    ),
+    verdict === "same"
+      ? style.green("The replay matches the record: the loaded code does the same.")
+      : style.red(
+        `The replay ${verdict === "refused" ? "was refused" : "diverged"}: ${line(problem ?? "")}`,
+      ),
   ];
 }
 

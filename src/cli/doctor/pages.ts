@@ -25,7 +25,8 @@ export function* pageFinding(url: URL, patience: number): Operation<Finding> {
       return {
         check,
         status: "skipped",
-        message: "The headers of pages were not checked, because this program may not open pages",
+        message:
+          "The headers of pages were not checked, because the server does not seem to serve pages",
       };
     }
     ({ headers } = answer);

@@ -19,7 +19,7 @@ import { hidesForm, HIDING, knownClient } from "./known-clients.ts";
  * round trip. A faster refusal comes from a program.
  */
 const REACTION = 300;
-/** Longer round trips count as this one, in milliseconds. */
+/** The longest round trip that is assumed, in milliseconds. Longer ones are cut to it. */
 const MAX_ROUND_TRIP = 1_000;
 /** How many quick refusals close a door, if the client accepted no question in between. */
 const QUICK_REFUSALS = 2;

@@ -84,8 +84,7 @@ function doorTool(
     kind: "tool",
     name,
     description,
-    // The schema is created on first access, because this takes a tenth of the time in which a
-    // program starts.
+    // Create the schema on first access: creating it takes a tenth of the start-up time.
     get parameters() {
       return schema ??= objectSchema(parameters, "input");
     },

@@ -50,7 +50,10 @@ function contextOf(principal: string): string {
 
 const SECRET = "s_";
 
-/** Seals the secret with which the view of a call answers. Views receive it, but models do not. */
+/**
+ * Seals the secret that a view of an MCP App sends with its answers. The model never sees this
+ * secret.
+ */
 export function sealSecret(sealer: Sealer, sessionId: string, principal: string): string {
   return `${SECRET}${sealer.seal(sessionId, secretContext(principal))}`;
 }

@@ -91,8 +91,8 @@ export function Replay({ call, mayAct }: { call: CallDetail; mayAct: boolean }) 
 }
 
 const VERDICTS = {
-  same: ["completed", "The code does the same again."],
-  diverged: ["failed", "The code does something else."],
+  same: ["completed", "The replay matches the record: the loaded code does the same."],
+  diverged: ["failed", "The replay differs from the record: the loaded code does something else."],
   refused: ["cancelled", "The call cannot run again here."],
 } as const;
 const STATUSES = { same: "completed", diverged: "failed", missing: "cancelled" } as const;

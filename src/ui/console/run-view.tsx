@@ -65,7 +65,7 @@ function summaryOf(question: Asked["question"]): string {
     case "sample":
       return "The model was asked ·";
     case "roots":
-      return "The roots were asked for ·";
+      return "The server asked for the roots of the client ·";
   }
 }
 

@@ -137,7 +137,10 @@ describe("parley calls --store", () => {
     const store = ["--store", `sqlite:${file}`];
     const same = yield* parley("replay", id!, ...store, "--tools", TOOLS);
     assert.equal(same.code, 0, same.stderr);
-    assert.match(same.stdout, /1 {2}same {6}elicit sure\n.*does what is recorded/);
+    assert.match(
+      same.stdout,
+      /1 {2}same {6}elicit sure\n.*The replay matches the record: the loaded code does the same/,
+    );
     const other = yield* parley("replay", id!, ...store, "--json");
     assert.equal(other.code, 1);
     assert.equal(JSON.parse(other.stdout).verdict, "refused");
