@@ -193,7 +193,7 @@ describe("Calls in a browser", () => {
       await page.getByRole("tab", { name: "Replay" }).click();
       const dry = page.getByRole("region", { name: "Dry run" });
       await dry.getByRole("button").click();
-      await dry.getByText("The code does the same again").waitFor();
+      await dry.getByText("The replay matches the record").waitFor();
       await assertAccessible(page);
       // The code changes while the call waits.
       parley.remove("tool", "steps");
