@@ -9,7 +9,14 @@ import { root } from "../../tests/harness/files.ts";
 import { currentRuntime, type RuntimeName, useRuntime } from "../../tests/harness/toolchain.ts";
 import type { Driven, Job } from "./driver.ts";
 
-export type ServerName = "bare" | "parley" | "parley-crowded" | "v2" | "v1" | "fastmcp";
+export type ServerName =
+  | "bare"
+  | "parley"
+  | "parley-crowded"
+  | "parley-console"
+  | "v2"
+  | "v1"
+  | "fastmcp";
 
 const PEERS = join(root, "bench/peers");
 
@@ -52,11 +59,13 @@ export class Server {
     readonly name: ServerName,
     readonly port: number,
     readonly child: ChildProcess,
+    /** The link that opens its console, if it has one. */
+    readonly link: string,
   ) {}
 
-  static async start(name: ServerName): Promise<Server> {
+  static async start(name: ServerName, ...more: string[]): Promise<Server> {
     const [path, ...args] = serverCommand(name);
-    const child = spawn(path, args, {
+    const child = spawn(path, [...args, ...more], {
       cwd: isPeer(name) ? PEERS : root,
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -67,9 +76,10 @@ export class Server {
     });
     const [line] = await Promise.race([once(lines, "line"), exited]);
     exited.catch(() => {});
-    const port = Number(line);
+    const [first, link = ""] = String(line).split(" ");
+    const port = Number(first);
     if (!(port > 0)) throw new Error(`Cannot measure ${name}: it printed ${line}, not its port`);
-    return new Server(name, port, child);
+    return new Server(name, port, child, link);
   }
 
   /** Seconds of CPU time that the server has used so far. */
