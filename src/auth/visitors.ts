@@ -149,7 +149,11 @@ send your answer again.</p>`,
       ? `<p>You are signed in as ${escapeHtml(person.subject)}.</p>
 <form method="post"><button class="primary">Sign out</button></form>`
       : "<p>You are not signed in on this server.</p>";
-    return respondWith(200, { title: "Sign out", body: `<h1>Sign out</h1>${body}` }, NOT_STORED);
+    return respondWith(200, { title: "Sign out", body: `<h1>Sign out</h1>${body}` }, {
+      ...NOT_STORED,
+      // With `no-referrer`, browsers send the form with `Origin: null`, which is refused.
+      "referrer-policy": "same-origin",
+    });
   }
 
   async #signOut(request: Request): Promise<Response> {

@@ -404,4 +404,21 @@ describe("Chromium", () => {
     yield* until(page.waitForURL(address));
     assert.match(yield* until(page.content()), /A page for alice/);
   });
+
+  it.unless(absence("browser"))("signs out", function* () {
+    const { page: address, url } = yield* usePage();
+    const browser = yield* useBrowser();
+    yield* until(
+      browser.addCookies([{ name: "as_user", value: "alice", domain: "127.0.0.1", path: "/" }]),
+    );
+    const page = yield* until(browser.newPage());
+    yield* until(page.goto(address));
+    yield* until(page.goto(new URL("/sign-out", url).href));
+    const sent = page.waitForResponse((response) => response.request().method() === "POST");
+    yield* until(Promise.all([sent, page.click("button")]));
+    yield* until(page.waitForLoadState());
+    assert.match(yield* until(page.content()), /You are signed out/);
+    yield* until(page.goto(new URL("/sign-out", url).href));
+    assert.match(yield* until(page.content()), /You are not signed in/);
+  });
 });
