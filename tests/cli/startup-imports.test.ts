@@ -17,18 +17,7 @@ const ENTRIES = [
 ];
 
 describe("a server without options", () => {
-  const outside = new Set<string>();
-  const files = new Set<string>();
-  const visit = (file: string) => {
-    if (files.has(file)) return;
-    files.add(file);
-    if (!file.endsWith(".ts")) return;
-    for (const name of staticImportsOf(readText(file))) {
-      if (name.startsWith(".")) visit(posix.join(posix.dirname(file), name));
-      else outside.add(name);
-    }
-  };
-  ENTRIES.forEach(visit);
+  const { files, outside } = loadedBy(ENTRIES);
 
   it("loads only the parts of the runtime that load quickly", () => {
     assert.deepEqual([...outside].filter((name) => name.startsWith("node:")).sort(), [
@@ -67,3 +56,30 @@ describe("a server without options", () => {
     assert.deepEqual(lazy.filter((file) => files.has(file)), []);
   });
 });
+
+describe("the entry point of the program", () => {
+  it("loads no schema library before it knows the command", () => {
+    const { outside } = loadedBy(["src/main.ts"]);
+    assert.deepEqual([...outside].filter((name) => !name.startsWith("node:")).sort(), [
+      "commander",
+      "effection",
+    ]);
+  });
+});
+
+/** Returns the files and packages that these files import, directly or through other files. */
+function loadedBy(entries: readonly string[]): { files: Set<string>; outside: Set<string> } {
+  const outside = new Set<string>();
+  const files = new Set<string>();
+  const visit = (file: string) => {
+    if (files.has(file)) return;
+    files.add(file);
+    if (!file.endsWith(".ts")) return;
+    for (const name of staticImportsOf(readText(file))) {
+      if (name.startsWith(".")) visit(posix.join(posix.dirname(file), name));
+      else outside.add(name);
+    }
+  };
+  entries.forEach(visit);
+  return { files, outside };
+}
