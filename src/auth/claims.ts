@@ -14,6 +14,9 @@ const OF_THE_TOKEN = new Set(
     .split(" "),
 );
 
+/** Claims that only ID tokens have: they bind an ID token to a sign-in. */
+const OF_ID_TOKENS = ["nonce", "at_hash", "c_hash", "s_hash"];
+
 /** Maximum length of a subject. A token with a longer one is refused. */
 const MAX_SUBJECT = 512;
 
@@ -34,6 +37,15 @@ export function principalOf(issuer: string, claims: Claims, profile: Profile): P
     if (claims[claim] !== undefined && claims[claim] !== value) {
       throw new TokenRefused("The token is not an access token");
     }
+  }
+  if (
+    profile.resemblesIdToken &&
+    (client === undefined || OF_ID_TOKENS.some((claim) => claims[claim] !== undefined))
+  ) {
+    throw new TokenRefused(
+      "The token is not an access token",
+      "it has the claims of an ID token, or it does not name its client",
+    );
   }
   // A program that acts for itself has its client id as its subject. A person could have the same
   // name, so the id says whether the caller is a program or a person.

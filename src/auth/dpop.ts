@@ -36,7 +36,7 @@ export interface ProofSubject {
   readonly jkt: string;
   /** The id of the caller. The proof counts for the share of this caller (PROOF-2). */
   readonly principal: string;
-  /** Whether this URL is an address of the server. */
+  /** Whether this URL is the address of the request. */
   isAt(url: string): boolean;
 }
 
@@ -90,7 +90,7 @@ export class Proofs {
       throw new ProofRefused("The DPoP proof has no valid id (jti)");
     }
     if (this.#nonces && !this.#nonces.accepts(payload.nonce)) throw new NonceRequired();
-    this.#remember(hashOf(`${jkt} ${jti}`), principal);
+    this.#remember(hashOf(`${jkt} ${jti}`), principal, payload.iat!);
   }
 
   async #verified(proof: string) {
@@ -109,8 +109,13 @@ export class Proofs {
   }
 
   /** Throws if a proof was used before, and remembers it otherwise (PROOF-2). */
-  #remember(id: string, principal: string): void {
+  #remember(id: string, principal: string, iat: number): void {
     const now = this.#clock.now();
+    // `jose` compares whole seconds, so it accepts a proof for up to a second longer than the proof
+    // is remembered.
+    if (now >= (iat + MAX_AGE + CLOCK_SKEW) * 1_000) {
+      throw new ProofRefused("The DPoP proof is not valid", "it is too old");
+    }
     for (const [seen, { until, principal }] of this.#seen) {
       if (until > now) break;
       this.#seen.delete(seen);

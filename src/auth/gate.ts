@@ -105,7 +105,7 @@ export class TokenGate implements Gate {
       url: () => {
         if (auth.resource !== undefined) return auth.resource;
         const told = typeof publicUrl === "function" ? publicUrl() : publicUrl;
-        return told === undefined ? undefined : told.replace(/\/+$/, "") + path;
+        return told === undefined ? undefined : new URL(told.replace(/\/+$/, "") + path).href;
       },
       path,
       audience,
@@ -238,7 +238,8 @@ export class TokenGate implements Gate {
         );
       }
       if (jkt !== undefined) {
-        const isAt = (url: string) => this.#resource.isAt(url);
+        const { pathname } = new URL(request.url);
+        const isAt = (url: string) => this.#resource.isAt(url, pathname);
         await proofs.check({ request, token, jkt, principal: principal.id, isAt });
       }
       return this.#admitted(request, principal);

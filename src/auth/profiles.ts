@@ -20,6 +20,11 @@ export interface Profile {
    * token may lack them.
    */
   readonly marks: { readonly [claim: string]: string };
+  /**
+   * True if access tokens cannot be told from ID tokens by a type or a mark. A token must then name
+   * its client, and it must not have a claim that only ID tokens have.
+   */
+  readonly resemblesIdToken: boolean;
   /** The clients whose tokens are accepted. Undefined: all clients. */
   readonly clients: readonly string[] | undefined;
   /**
@@ -38,6 +43,7 @@ const STANDARD: Preset = {
   client: ["client_id"],
   required: ["sub", "exp", "iat", "client_id"],
   marks: {},
+  resemblesIdToken: false,
 };
 
 const PRESETS: { readonly [name in TokenProfile]: Preset } = {
@@ -54,6 +60,7 @@ const PRESETS: { readonly [name in TokenProfile]: Preset } = {
     types: ["jwt", "at+jwt"],
     client: ["client_id", "azp"],
     required: ["sub", "exp", "iat"],
+    resemblesIdToken: true,
   },
   entra: {
     ...STANDARD,
@@ -61,6 +68,7 @@ const PRESETS: { readonly [name in TokenProfile]: Preset } = {
     scopes: ["scp", "roles"],
     client: ["azp", "appid"],
     required: ["sub", "exp", "iat"],
+    resemblesIdToken: true,
   },
   okta: {
     ...STANDARD,

@@ -50,9 +50,16 @@ export class ProtectedResource {
     return this.#options.audience ?? aliases(this.url);
   }
 
-  /** Whether this URL is an address of the server. */
-  isAt(url: string): boolean {
-    return aliases(this.url).includes(url);
+  /** Whether this URL is the address of a request with this path. */
+  isAt(url: string, path: string): boolean {
+    const own = this.#options.path;
+    const at = new URL(this.url);
+    // A proxy may add a prefix to all paths, or serve the MCP endpoint at another path.
+    if (path !== own) {
+      const prefix = at.pathname.endsWith(own) ? at.pathname.slice(0, -own.length) : "";
+      at.pathname = prefix + path;
+    }
+    return aliases(at.href).includes(url);
   }
 
   /** Whether the metadata document is served at this path. */
@@ -112,10 +119,13 @@ export class ProtectedResource {
   }
 }
 
-/** All URLs of a server. Only a server on this machine has more than one. */
+/**
+ * All spellings of a URL of the server: as it was configured, and as the metadata document has it. A
+ * server on this machine has several names.
+ */
 function aliases(text: string): string[] {
   const url = new URL(text);
-  if (!isLoopback(url.host)) return [text];
+  if (!isLoopback(url.host)) return [...new Set([text, url.href])];
   return ["localhost", "127.0.0.1", "[::1]"].map((name) => {
     url.hostname = name;
     return url.href;

@@ -49,6 +49,12 @@ const INTROSPECTED_KEPT_FOR = 10_000;
 const MAX_INTROSPECTIONS = 64;
 const INTROSPECTION_DELAY = 1_000;
 
+/**
+ * Values of `token_type` in an introspection response, in lower case. RFC 7662 wants the type of the
+ * access token. Some issuers send the type hint instead.
+ */
+const ACCESS_TYPES = ["bearer", "dpop", "access_token"];
+
 /** A token that was verified. */
 export interface Verified {
   readonly principal: Principal;
@@ -184,14 +190,21 @@ export class Tokens {
     }
     await this.#checkIntrospected(claims, issuer);
     const name = await issuer.name();
-    const principal = principalOf(name, claims, { ...issuer.profile, marks: {} });
+    const principal = principalOf(name, claims, {
+      ...issuer.profile,
+      marks: {},
+      resemblesIdToken: false,
+    });
     return this.#accepted(principal, claims, INTROSPECTED_KEPT_FOR);
   }
 
   async #checkIntrospected(claims: Claims, issuer: Issuer): Promise<void> {
     const now = this.#reach.clock.now() / 1_000;
-    const { active, aud, iss, exp, nbf } = claims;
+    const { active, aud, iss, exp, nbf, token_type: type } = claims;
     if (active !== true) throw new TokenRefused(NOT_VALID, "the issuer says that it is not active");
+    if (type !== undefined && !ACCESS_TYPES.includes(String(type).toLowerCase())) {
+      throw new TokenRefused("The token is not an access token", "its type is another one");
+    }
     if (iss !== undefined && iss !== await issuer.name()) {
       throw new TokenRefused(NOT_VALID, "it is of another issuer");
     }

@@ -44,7 +44,7 @@ async function bound(
   auth: Partial<AuthOptions> = {},
 ): Promise<void> {
   const issuer = await TestIssuer.create();
-  const parley = issuer.server(auth);
+  const parley = issuer.server(auth, { legacySse: true });
   const own = await generateKeyPair("ES256", { extractable: true }) as CryptoKeyPair;
   const jkt = await calculateJwkThumbprint(await exportJWK(own.publicKey));
   const token = await issuer.token({ claims: { cnf: { jkt } } });
@@ -105,6 +105,33 @@ describe("DPoP", () => {
       issuer.clock.advance(10_000);
       assert.equal(await status(token, once), 401, "it is no longer fresh");
       assert.equal(await status(token, await proof()), 200);
+    }));
+
+  it("refuses a proof from a fast clock a second time, also within the last second", () =>
+    bound(async ({ issuer, token, proof, status }) => {
+      const iat = Math.floor(issuer.clock.now() / 1_000) + 5;
+      const once = await proof({ claims: { iat } });
+      assert.equal(await status(token, once), 200);
+      for (const step of [69_999, 1, 500, 499, 1]) {
+        issuer.clock.advance(step);
+        assert.equal(await status(token, once), 401);
+      }
+    }));
+
+  it("requires a proof for the path of the request", () =>
+    bound(async ({ parley, token, proof }) => {
+      const { origin } = new URL(RESOURCE);
+      const status = async (path: string, htu: string) => {
+        const dpop = await proof({ claims: { htm: "GET", htu: `${origin}${htu}` } });
+        const headers = { authorization: `DPoP ${token}`, dpop, accept: "text/event-stream" };
+        const response = await parley.fetch(new Request(`${origin}${path}`, { headers }));
+        await response.body?.cancel();
+        return response.status;
+      };
+      assert.equal(await status("/sse", "/mcp"), 401);
+      assert.equal(await status("/sse", "/sse"), 200);
+      assert.equal(await status("/mcp", "/sse"), 401);
+      assert.equal(await status("/mcp", "/mcp"), 405);
     }));
 
   it("refuses a bound token without its proof, also after it was accepted with one", () =>

@@ -41,6 +41,14 @@ describe("introspection", () => {
       assert.equal(issuer.count("/introspect"), 1);
     }));
 
+  for (const type of ["Bearer", "bearer", "access_token"]) {
+    it(`accepts the token type ${type}`, () =>
+      introspected(async (_, parley, answer) => {
+        answer.token_type = type;
+        assert.equal(await call(parley, "opaque"), `${ISSUER}|user|alice`);
+      }));
+  }
+
   it("notices a revoked token after ten seconds at the latest", () =>
     introspected(async (issuer, parley, answer) => {
       await call(parley, "opaque");
@@ -61,6 +69,8 @@ describe("introspection", () => {
     "a start in the future": { nbf: 4_000_000_000 },
     "a key": { cnf: { jkt: "abc" } },
     "no subject and no client": { sub: undefined, client_id: undefined },
+    "the type of a refresh token": { token_type: "refresh_token" },
+    "a type that is no text": { token_type: 7 },
     "another token's state": { active: "true" },
   };
   for (const [what, claims] of Object.entries(bad)) {
@@ -135,9 +145,52 @@ describe("profiles", () => {
       await strict.close();
     });
   }
+
+  // The audience of an ID token is the application that signed the person in. The server accepts
+  // this audience if the application has the same id as the API.
+  const idTokens: { readonly [what: string]: Answer } = {
+    "no client": { azp: undefined },
+    "a nonce": { nonce: "n-0S6" },
+    "a hash of an access token": { at_hash: "77QmUPtjPfzWtF2AnpK9RQ" },
+    "a hash of a code": { c_hash: "LDktKdoQak3Pk0cnXxCltA" },
+  };
+  for (const profile of ["auth0", "entra"] as const) {
+    for (const [what, claims] of Object.entries(idTokens)) {
+      it(`refuse an ID token of ${profile} with ${what} and the audience of the server`, async () => {
+        const issuer = await TestIssuer.create();
+        const parley = issuer.server({
+          issuers: [{ issuer: ISSUER, profile }],
+          audience: "the-app-id",
+        });
+        const plain = { aud: "the-app-id", client_id: undefined, scope: undefined, azp: "app" };
+        const token = (claims: Answer) => issuer.token({ header: { typ: "JWT" }, claims });
+        assert.equal(await call(parley, await token(plain)), `${ISSUER}|user|alice`);
+        assert.equal(await call(parley, await token({ ...plain, ...claims })), 401);
+        await parley.close();
+      });
+    }
+  }
 });
 
 describe("createParley({ auth })", () => {
+  for (const publicUrl of ["https://Tools.Example.com", "https://tools.example.com:443/"]) {
+    it(`accepts tokens for the resource of its metadata with publicUrl ${publicUrl}`, async () => {
+      const issuer = await TestIssuer.create();
+      const parley = issuer.server({}, { publicUrl });
+      const own = "https://tools.example.com";
+      const metadata = await parley.fetch(
+        new Request(`${own}/.well-known/oauth-protected-resource`, {
+          headers: { host: "tools.example.com" },
+        }),
+      );
+      const { resource } = await metadata.json() as { resource: string };
+      assert.equal(resource, `${own}/mcp`);
+      const token = await issuer.token({ claims: { aud: resource } });
+      assert.equal(await call(parley, token), `${ISSUER}|user|alice`);
+      await parley.close();
+    });
+  }
+
   const wrong: { readonly [what: string]: ParleyOptions } = {
     "without anybody who issues tokens": { auth: {} },
     "with an issuer that is no URL": { auth: { issuers: ["example"], resource: RESOURCE } },
