@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
+import { Gate } from "../support/gate.ts";
+import { idle } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
 import { connectHost, ERAS, servingEra, textOf, ticketOf } from "./host.ts";
 
@@ -54,6 +56,49 @@ for (const era of ERAS) {
           answer: "soup",
         });
         assert.deepEqual(again.structuredContent, booked);
+      });
+    });
+
+    it("takes the answer to a question that the log no longer contains", async () => {
+      const gates = [new Gate(), new Gate()] as const;
+      const noisy = createMcpTool("noisy").description("Asks, and reports a lot.")
+        .elicits({ n: { response: z.object({ n: z.string() }) } })
+        .execute(function* (_params, ctx) {
+          const [n] = yield* ctx.branches([
+            function* (branch: typeof ctx) {
+              const answer = yield* branch.elicit("n", { message: "Which n?" });
+              return answer.action === "accept" ? answer.content.n : answer.action;
+            },
+            function* (branch: typeof ctx) {
+              for (const gate of gates) {
+                yield* gate.pass();
+                for (let i = 0; i < 50; i++) yield* branch.notify("x");
+              }
+              return "";
+            },
+          ]);
+          return n;
+        });
+      const options = { serve: [noisy], limits: { maxEventsPerSession: 20 } };
+      await servingEra(era, options, async ({ fetch, clock }) => {
+        const host = await connectHost(era, fetch);
+        const call = async (name: string, args?: object) => {
+          const calling = host.call(name, args);
+          await idle();
+          // The request waits a moment for questions of the other branch.
+          clock.advance(1_000);
+          return await calling;
+        };
+        const first = ticketOf(await call("noisy"));
+        gates[0].open();
+        await idle();
+        const bad = await call("continue_call", { ticket: first, key: "m", answer: "1" });
+        assert.match(textOf(bad), /no question "m" was open/);
+        const { ticket } = bad.structuredContent;
+        gates[1].open();
+        await idle();
+        const result = await call("continue_call", { ticket, answer: { n: "1" } });
+        assert.equal(textOf(result), "1");
       });
     });
 

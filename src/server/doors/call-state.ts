@@ -8,7 +8,7 @@ import type { FinalizedMcpTool } from "../../tool/types.ts";
 import type { AskState } from "../../ui/ask-state.ts";
 import type { ServerCore } from "../core.ts";
 import { questionsAtDoor } from "./places.ts";
-import { sealSecret, sealTicket } from "./tickets.ts";
+import { sealSecret, sealTicket, ticketFor } from "./tickets.ts";
 
 /** The result of a run, for `continue_call`. The messages of a prompt become text. */
 export function continuedResult(outcome: ToolSessionOutcome): ToolResult {
@@ -30,11 +30,11 @@ export function continuedResult(outcome: ToolSessionOutcome): ToolResult {
 
 /** The state of a call that has not ended, with the data that its view needs to answer. */
 export function askState(core: ServerCore, session: LiveToolSession): AskState {
-  const { id: sessionId, principal, log, tool } = session;
+  const { id: sessionId, principal, tool } = session;
   const { sealer } = core.registry;
   const expires = core.deadlines.now() + core.registry.timeToLiveOf(session);
   const handles = {
-    ticket: sealTicket(sealer, { sessionId, lsn: log.lastLSN, expires }, principal),
+    ticket: sealTicket(sealer, ticketFor(session, expires), principal),
     secret: sealSecret(sealer, sessionId, principal),
   };
   const [request] = questionsAtDoor(session, "app");

@@ -5,9 +5,12 @@ import type {
   AnswerOutcome,
   CallResult,
   ClientInfo,
+  ElicitRequest,
+  SampleRequest,
   SampleResponse,
   ToolResult,
   ToolSessionEvent,
+  ToolSessionRequest,
 } from "../../model/events.ts";
 import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -17,7 +20,7 @@ import { defer } from "./deferral.ts";
 import { readModelAnswer } from "./describe-form.ts";
 import { ANSWER_CALL, CONTINUE_CALL } from "./door-tools.ts";
 import { questionsAtDoor } from "./places.ts";
-import { openSecret, openTicket, type Ticket } from "./tickets.ts";
+import { openSecret, openTicket, questionNumber, type Ticket } from "./tickets.ts";
 import { doorOf } from "./travel.ts";
 
 /** The ticket in a request for `continue_call`. Undefined if the request has no valid ticket. */
@@ -137,7 +140,7 @@ function takeAnswer(
   answer: unknown,
   client: ClientInfo,
 ): string | undefined {
-  const meant = questionsAt(session, ticket.lsn).filter(({ name, place }) =>
+  const meant = questionsAt(session, ticket).filter(({ name, place }) =>
     key === undefined || name === key || place.key === key
   );
   const atModel = meant.filter((request) =>
@@ -187,22 +190,31 @@ function refusal(outcome: AnswerOutcome): string | undefined {
   }
 }
 
-type AskedEvent =
-  | Extract<ToolSessionEvent, { type: "elicit_request" }>
-  | Extract<ToolSessionEvent, { type: "sample_request" }>;
+type AskedRequest = ElicitRequest | SampleRequest;
 
 /**
- * The questions to the person that were open at an LSN. Only these accept the answer: a delayed
- * answer must not reach a later question.
+ * The questions to the person that were open when a ticket was issued. Only these accept the answer:
+ * a delayed answer must not reach a later question.
  */
-function questionsAt(session: LiveToolSession, lsn: number): AskedEvent[] {
-  const open = new Map<string, AskedEvent>();
+function questionsAt(session: LiveToolSession, { lsn, newest }: Ticket): AskedRequest[] {
   const { log } = session;
-  for (const event of log.after(log.firstLSN - 1)) {
-    if (event.lsn > lsn) break;
-    if (event.type === "elicit_request") open.set(event.id, event);
-    else if (event.type === "sample_request" && event.by === "caller") open.set(event.id, event);
-    else if (event.type === "answer" || event.type === "withdrawn") open.delete(event.requestId);
+  const asked = new Map<string, AskedRequest>();
+  // The log may no longer contain questions that are still open.
+  const upTo = newest ?? (lsn >= log.firstLSN - 1 ? Infinity : 0);
+  for (const request of session.openRequests()) {
+    if (isForAnswer(request) && questionNumber(request) <= upTo) asked.set(request.id, request);
   }
-  return [...open.values()];
+  for (const event of log.after(log.firstLSN - 1)) {
+    if (event.lsn <= lsn) {
+      if (isForAnswer(event)) asked.set(event.id, event);
+      else if (event.type === "answer" || event.type === "withdrawn") asked.delete(event.requestId);
+    } else if (isForAnswer(event)) asked.delete(event.id);
+  }
+  return [...asked.values()];
+}
+
+/** True for questions that the model answers, or asks the person. */
+function isForAnswer(event: ToolSessionEvent | ToolSessionRequest): event is AskedRequest {
+  return event.type === "elicit_request" ||
+    event.type === "sample_request" && event.by === "caller";
 }

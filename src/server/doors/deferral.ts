@@ -20,7 +20,7 @@ import { ASK_META } from "../../ui/ask-state.ts";
 import type { ServerCore } from "../core.ts";
 import { askState } from "./call-state.ts";
 import { describeForm, exampleAnswer } from "./describe-form.ts";
-import { sealTicket } from "./tickets.ts";
+import { sealTicket, ticketFor } from "./tickets.ts";
 import { doorOf, isForCaller, MAX_ROUNDS, travels } from "./travel.ts";
 
 /** An open question in a deferral. */
@@ -136,12 +136,8 @@ export function defer(
   session.defer();
   core.registry.promise(session, expires);
   core.registry.noteChange(session);
-  const { principal, id: sessionId, log, tool } = session;
-  const ticket = sealTicket(
-    core.registry.sealer,
-    { sessionId, lsn: log.lastLSN, expires },
-    principal,
-  );
+  const { principal, tool } = session;
+  const ticket = sealTicket(core.registry.sealer, ticketFor(session, expires), principal);
   const open = session.openRequests();
   const questions = open.flatMap((request) => questionIn(core, session, request, client));
   const samples = open.filter(isForCaller);

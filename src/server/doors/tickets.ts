@@ -5,6 +5,7 @@
  * a session id and an LSN. An answer with a ticket is for a question that was open at that LSN.
  */
 import type { Sealer } from "../../lib/sealer.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
 
 export interface Ticket {
   readonly sessionId: string;
@@ -12,17 +13,32 @@ export interface Ticket {
   readonly lsn: number;
   /** Expiry time, in milliseconds since the epoch. */
   readonly expires: number;
+  /** The number of the newest question that was open when the ticket was issued. */
+  readonly newest?: number | undefined;
+}
+
+/** A ticket for the current state of a session. */
+export function ticketFor(session: LiveToolSession, expires: number): Ticket {
+  const { id: sessionId, log } = session;
+  const newest = Math.max(0, ...session.openRequests().map(questionNumber));
+  return { sessionId, lsn: log.lastLSN, expires, newest };
+}
+
+/** The number of a question, counted from the first question of its session. */
+export function questionNumber({ id }: { readonly id: string }): number {
+  return Number(id.slice(id.lastIndexOf("_") + 1));
 }
 
 const PREFIX = "t_";
 
 export function sealTicket(
   sealer: Sealer,
-  { sessionId, lsn, expires }: Ticket,
+  { sessionId, lsn, expires, newest }: Ticket,
   principal: string,
 ): string {
   // Keep tickets short, because models have to copy them.
-  const plain = [sessionId, lsn.toString(36), Math.ceil(expires / 1_000).toString(36)].join(" ");
+  const numbers = [lsn, Math.ceil(expires / 1_000), ...newest === undefined ? [] : [newest]];
+  const plain = [sessionId, ...numbers.map((one) => one.toString(36))].join(" ");
   return `${PREFIX}${sealer.seal(plain, contextOf(principal))}`;
 }
 
@@ -39,8 +55,13 @@ export function openTicket(
   if (!text.startsWith(PREFIX)) return undefined;
   const plain = sealer.open(text.slice(PREFIX.length), contextOf(principal));
   if (plain === undefined) return undefined;
-  const [sessionId, lsn, expires] = plain.split(" ") as [string, string, string];
-  const opened = { sessionId, lsn: parseInt(lsn, 36), expires: parseInt(expires, 36) * 1_000 };
+  const [sessionId, ...numbers] = plain.split(" ") as [string, ...string[]];
+  const [lsn, expires, newest] = numbers.map((one) => parseInt(one, 36)) as [
+    number,
+    number,
+    number?,
+  ];
+  const opened = { sessionId, lsn, expires: expires * 1_000, newest };
   return now < opened.expires ? opened : undefined;
 }
 
