@@ -3,6 +3,8 @@ import { type Command, Option } from "commander";
 import type { Operation } from "effection";
 import type { Environment } from "./environment.ts";
 import { collect, toCount, toDocumentAddress, toOrigin, toPort } from "./flag-values.ts";
+import { CALL_STATES } from "../model/calls.ts";
+import { DOORS } from "../model/events.ts";
 import { MCP_APP_NAMES } from "./mcp-app-names.ts";
 import { addServerFlags, SettingOption } from "./server-flags.ts";
 
@@ -259,22 +261,10 @@ export const COMMANDS: {
       .option("--principal <id>", "list only calls of this caller")
       .option("--client <name>", "list only calls of this client")
       .addOption(
-        new Option("--state <state>", "list only calls in this state").choices([
-          "running",
-          "waiting",
-          "set-aside",
-          "completed",
-          "failed",
-          "cancelled",
-        ]),
+        new Option("--state <state>", "list only calls in this state").choices(CALL_STATES),
       )
       .addOption(
-        new Option("--door <door>", "list only calls with a question at this door").choices([
-          "form",
-          "app",
-          "page",
-          "model",
-        ]),
+        new Option("--door <door>", "list only calls with a question at this door").choices(DOORS),
       )
       .addOption(
         new Option("--limit <number>", "list at most this many calls, up to 500; default: 100")

@@ -1,9 +1,7 @@
 /** Parsers of flag values. A parser throws `InvalidArgumentError` with the rule that the value breaks. */
 import { InvalidArgumentError } from "commander";
 import { parseRange } from "../lib/ip-address.ts";
-import type { Door } from "../model/events.ts";
-
-const DOORS: readonly Door[] = ["form", "app", "page", "model"];
+import { type Door, DOORS } from "../model/events.ts";
 
 /** Adds a value of a repeatable flag to the values before it. */
 export function collect(value: string, before: readonly string[] = []): string[] {

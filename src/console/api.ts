@@ -21,7 +21,13 @@
 import { Buffer } from "node:buffer";
 import { isObject } from "../lib/json.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
-import type { CallChange, CallFilter, CallState, OperatorAnswer } from "../model/calls.ts";
+import {
+  CALL_STATES,
+  type CallChange,
+  type CallFilter,
+  type CallState,
+  type OperatorAnswer,
+} from "../model/calls.ts";
 import type { JsonObject } from "../model/content.ts";
 import {
   CallActionError,
@@ -29,7 +35,7 @@ import {
   SessionLimitError,
   SessionNotContinuedError,
 } from "../model/errors.ts";
-import type { Door } from "../model/events.ts";
+import { type Door, DOORS } from "../model/events.ts";
 import type { RegistryParts } from "../registry/parts.ts";
 import type { OperatorCalls } from "../session/types.ts";
 import { KEEP_ALIVE } from "../wire/sse.ts";
@@ -43,15 +49,8 @@ const STREAM_TIME = 10 * 60_000;
 /** Milliseconds between two comments that keep a silent stream open. */
 const KEEP_ALIVE_EVERY = 15_000;
 
-const STATES: readonly string[] = [
-  "running",
-  "waiting",
-  "set-aside",
-  "completed",
-  "failed",
-  "cancelled",
-] satisfies CallState[];
-const DOORS: readonly string[] = ["form", "app", "page", "model"] satisfies Door[];
+const STATES: readonly string[] = CALL_STATES;
+const DOOR_NAMES: readonly string[] = DOORS;
 const ORDERS: readonly string[] = ["waiting", "newest", "oldest"];
 
 export interface CallsApiParts {
@@ -296,7 +295,7 @@ function filterIn(query: URLSearchParams): CallFilter {
   const states = query.get("state")?.split(",").filter((state) => state !== "");
   const olderThan = numberIn(query, "olderThan");
   const limit = numberIn(query, "limit");
-  const door = oneOf(query, "door", DOORS) as Door | undefined;
+  const door = oneOf(query, "door", DOOR_NAMES) as Door | undefined;
   const order = oneOf(query, "order", ORDERS) as CallFilter["order"];
   for (const state of states ?? []) check("state", state, STATES);
   return {

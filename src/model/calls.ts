@@ -18,6 +18,16 @@ export type CallState =
   | "failed"
   | "cancelled";
 
+/** All states of calls. */
+export const CALL_STATES: readonly CallState[] = [
+  "running",
+  "waiting",
+  "set-aside",
+  "completed",
+  "failed",
+  "cancelled",
+];
+
 /** An open question of a call. */
 export interface CallQuestion {
   /** The id of the question. */

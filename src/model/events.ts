@@ -167,6 +167,9 @@ export interface ToolSessionRequestBase {
  */
 export type Door = "form" | "app" | "page" | "model";
 
+/** All doors, in the order in which they are tried. */
+export const DOORS: readonly Door[] = ["form", "app", "page", "model"];
+
 /** How an answer of the person reached the tool. */
 export type AnswerVia = Door | "terminal" | "operator";
 

@@ -5,7 +5,7 @@ import { checkedHeaders } from "../schema/header-parameters.ts";
 import { fieldsOf, formSchema, isPlainObject, objectSchema, schemaReader } from "../schema/lazy.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
-import type { Door } from "../model/events.ts";
+import { DOORS } from "../model/events.ts";
 import type { AnsweredBy, ElicitForm } from "./elicit-types.ts";
 import type {
   McpToolDurability,
@@ -251,7 +251,6 @@ function checkedForm(
 }
 
 const ANSWERED_BY: readonly unknown[] = ["anyone", "person", "signed-in"] satisfies AnsweredBy[];
-const DOORS: readonly unknown[] = ["form", "app", "page", "model"] satisfies Door[];
 
 function checkedDoors(
   subject: string,

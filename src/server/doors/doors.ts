@@ -3,7 +3,7 @@
  * of an app, a page, or the model. Remembers which doors are closed.
  */
 import { canElicitForm, canElicitUrl } from "../../ask/elicit.ts";
-import type { ClientAnswer, Door, ElicitRequest } from "../../model/events.ts";
+import { type ClientAnswer, type Door, DOORS, type ElicitRequest } from "../../model/events.ts";
 import type { DoorCall, DoorPort, SamplingSetup } from "../../run/run-port.ts";
 import type { ElicitForm } from "../../tool/elicit-types.ts";
 import type { ServerSite } from "../../tool/site.ts";
@@ -21,7 +21,6 @@ export interface DoorOptions {
   readonly canOpenBrowser?: () => boolean;
 }
 
-const ALL: readonly Door[] = ["form", "app", "page", "model"];
 /** The doors for passwords: never an app or the model, and a form only if there is no page. */
 const FOR_SECRETS: readonly Door[] = ["page", "form"];
 
@@ -37,7 +36,7 @@ export class Doors implements DoorPort {
   /** `site.exposed` is true if the server has received calls over HTTP. */
   constructor(
     site: ServerSite & { readonly exposed: boolean },
-    { doors = ALL, sampling, openBrowser, canOpenBrowser, gate }: DoorOptions = {},
+    { doors = DOORS, sampling, openBrowser, canOpenBrowser, gate }: DoorOptions = {},
   ) {
     this.#gate = gate;
     this.#closed = new ClosedDoors(() => site.exposed);
@@ -53,7 +52,7 @@ export class Doors implements DoorPort {
     tried: readonly Door[],
     refused: boolean,
   ): Door | undefined {
-    const order = form.sensitive.length > 0 ? FOR_SECRETS : ALL;
+    const order = form.sensitive.length > 0 ? FOR_SECRETS : DOORS;
     let closed: Door | undefined;
     for (const door of order) {
       if (!this.#allowed.has(door) || tried.includes(door)) continue;
