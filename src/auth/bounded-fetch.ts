@@ -3,6 +3,7 @@
  * redirects are not followed: the operator configured the address, and no other is trusted.
  */
 import type { Clock } from "../lib/clock.ts";
+import { readAtMost } from "../lib/read-at-most.ts";
 import { IssuerProblem } from "./refusal.ts";
 
 /** Maximum size of a response. It is much larger than any key set or metadata document in use. */
@@ -50,19 +51,10 @@ export async function boundedFetch(
 async function bounded(response: Response): Promise<Response> {
   const { status, headers, body } = response;
   if (status >= 300 && status < 400) throw new IssuerProblem("it redirects to another address");
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  if (body) {
-    for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
-      bytes += chunk.byteLength;
-      if (bytes > MAX_BYTES) {
-        throw new IssuerProblem(`its answer is larger than ${MAX_BYTES} bytes`);
-      }
-      chunks.push(chunk);
-    }
-  }
+  const bytes = await readAtMost(body, MAX_BYTES);
+  if (!bytes) throw new IssuerProblem(`its answer is larger than ${MAX_BYTES} bytes`);
   const type = headers.get("content-type");
-  return new Response(chunks.length > 0 ? new Blob(chunks as BlobPart[]) : null, {
+  return new Response(bytes.length > 0 ? new Blob([bytes]) : null, {
     status,
     headers: type === null ? {} : { "content-type": type },
   });

@@ -20,6 +20,7 @@
  */
 import { Buffer } from "node:buffer";
 import { isObject } from "../lib/json.ts";
+import { readAtMost } from "../lib/read-at-most.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import {
   CALL_STATES,
@@ -359,18 +360,12 @@ async function bodyOf(request: Request): Promise<JsonObject> {
 }
 
 async function textOf(request: Request): Promise<string> {
-  const tooLarge = () => {
+  const tooLarge = (): never => {
     throw new Refused(400, `Cannot read the body: it exceeds ${MAX_BODY} bytes; send less`);
   };
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY) tooLarge();
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of request.body ?? []) {
-    size += part.byteLength;
-    if (size > MAX_BODY) tooLarge();
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString();
+  const bytes = await readAtMost(request.body, MAX_BODY);
+  return bytes ? Buffer.from(bytes).toString() : tooLarge();
 }
 
 function isAnswer(answer: JsonObject): answer is JsonObject & OperatorAnswer {

@@ -7,6 +7,7 @@
  * REACH-2  Redirects are not followed, so that credentials go only where the metadata says.
  * REACH-3  Responses are limited in size and time.
  */
+import { readAtMost } from "../../lib/read-at-most.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { isLoopbackAddress, parseAddress } from "../../lib/ip-address.ts";
 import { messageOf } from "../../lib/message-of.ts";
@@ -91,26 +92,13 @@ export class Reach {
 
 /** Reads the body of a response. Throws if it exceeds the limit (REACH-3). */
 async function bodyOf({ body, url }: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BYTES) {
-      throw new ClientError(
-        `Cannot sign in: the response of ${
-          new URL(url).origin
-        } is larger than ${MAX_BYTES} bytes; report this to the operator of the server`,
-      );
-    }
-    chunks.push(chunk);
-  }
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
+  const bytes = await readAtMost(body, MAX_BYTES);
+  if (bytes) return bytes;
+  throw new ClientError(
+    `Cannot sign in: the response of ${
+      new URL(url).origin
+    } is larger than ${MAX_BYTES} bytes; report this to the operator of the server`,
+  );
 }
 
 function isOnThisMachine({ hostname }: URL): boolean {
